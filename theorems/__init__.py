@@ -1,0 +1,1 @@
+"""The statements, one file per paper result. Installed as ``deqcheck.theorems``."""
