@@ -1,0 +1,113 @@
+"""Pick a solver, then prove how far its answer is from the true equilibrium."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from deqcheck import rigor
+from deqcheck.enclosure import Enclosure
+from deqcheck.enclosure.matrix import Matrix
+from deqcheck.equilibrium import anderson, closed_form, picard
+from deqcheck.equilibrium.solution import NotConverged, Solution
+from deqcheck.models.relu import ReluImplicit
+from deqcheck.truth import HOLDS
+
+# Above this contraction Picard needs hundreds of products where Anderson needs tens.
+SLOW_CONTRACTION = 0.7
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """Z, the certified radius of a Frobenius ball around it that holds the true equilibrium, and how."""
+
+    Z: Tensor
+    radius: Enclosure
+    contraction: Enclosure
+    method: str
+    residuals: tuple[float, ...]
+
+
+def solve(model: ReluImplicit, Phi: Tensor, contraction: Enclosure) -> Solution:
+    """The cheapest method that suits; a slow one takes over only when a fast one says it failed."""
+    if closed_form.applies(model):
+        return closed_form.solve(model, Phi)
+    if contraction.floats()[1] > SLOW_CONTRACTION:
+        try:
+            return anderson.solve(model, Phi)
+        except NotConverged as failure:
+            after = picard.solve(model, Phi)
+            return Solution(after.Z, f"Picard, after: {failure}", after.residuals)
+    return picard.solve(model, Phi)
+
+
+def enclose(model: ReluImplicit, X: Tensor, norm_A: Enclosure) -> Equilibrium:
+    """Solve, apply the layer once more, and bound the distance to the fixed point.
+
+    With contraction q < 1 and y = f(z): ||y - z*|| <= (q ||z - y|| + delta) / (1 - q), where delta
+    bounds the rounding error of evaluating f. Without a certified q < 1 nothing is claimed: the radius
+    is infinite and every quantity that depends on Z is unknown.
+    """
+    q = norm_A * Enclosure.exact(model.gamma)
+    Phi = model.features(X)
+    if (q < 1) is not HOLDS:
+        return Equilibrium(Phi, Enclosure.between(0, float("inf")), q, "none: gamma ||A|| >= 1", ())
+    guess = solve(model, Phi, q)
+    product = guess.Z @ model.A
+    scaled = model.gamma * product
+    total = scaled + Phi
+    Z = torch.relu(total)
+    one = rigor.relative_error(1)
+    delta = (
+        rigor.product_error(X, model.W)
+        + Enclosure.exact(model.gamma) * rigor.product_error(guess.Z, model.A)
+        + one * rigor.frobenius(scaled)
+        + one * rigor.frobenius(total)
+        + 4 * total.numel() * rigor.TINY
+    )
+    step = rigor.frobenius(guess.Z - Z) * (1 + one)
+    radius = Enclosure.from_zero((q * step + delta) / (1 - q))
+    return Equilibrium(Z, radius, q, guess.method, guess.residuals)
+
+
+def enclose_precisely(model: ReluImplicit, X: Tensor, near: Equilibrium) -> tuple[Matrix, Enclosure]:
+    """The same bound in 192-bit arithmetic for a small model: an equilibrium good to tens of digits.
+
+    The activation pattern of the float solution gives a linear system per sample; its solution is a
+    guess, polished by the layer itself, and the contraction bound then needs no pattern at all.
+    """
+    A = Matrix.exact(model.A.tolist())
+    Phi = (Matrix.exact(X.tolist()) @ Matrix.exact(model.W.tolist())).relu()
+
+    def layer(Z: Matrix) -> Matrix:
+        return ((Z @ A).times(model.gamma) + Phi).relu()
+
+    z = _pattern_solution(model, A, Phi, near.Z).midpoint()
+    y = layer(z)
+    for _ in range(60):
+        z = y.midpoint()
+        y = layer(z)
+        if (near.contraction * (y - z).frobenius() <= Enclosure.exact(2) ** -120 * y.frobenius()) is HOLDS:
+            break
+    q = near.contraction
+    spread = (y - y.midpoint()).frobenius()
+    radius = (q * (y - z).frobenius() + spread) / (1 - q)
+    return y.midpoint(), Enclosure.from_zero(radius)
+
+
+def _pattern_solution(model: ReluImplicit, A: Matrix, Phi: Matrix, Z: Tensor) -> Matrix:
+    """Solve each sample on the units that are active in Z; elsewhere the value is zero."""
+    n, m = Z.shape
+    identity = Matrix.exact(torch.eye(m).tolist())
+    system = identity - A.times(model.gamma)
+    rows = []
+    for i in range(n):
+        active = [j for j in range(m) if Z[i, j] > 0]
+        if active:
+            square = system.submatrix(active, active).T
+            rows.append(square.solve(Phi.submatrix([i], active).T).scatter(active, m))
+        else:
+            rows.append(Matrix.zeros(1, m))
+    return Matrix.stack(rows)

@@ -1,0 +1,123 @@
+"""From settings to a point: what a family of models can be asked for, and how it is built.
+
+A family is a frozen value. Its settings are declared once, with their default, their check and their
+help; the command line, the JSON and the error messages all read the declaration.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deqcheck.error import InputError, unknown
+
+Value = int | float | str | None
+Settings = Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One thing a user may set: how to read it from text and what it means."""
+
+    name: str
+    default: Value
+    read: Callable[[str, str], Value]
+    help: str
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of models: its settings and the builder of a point from complete settings."""
+
+    name: str
+    equation: str
+    settings: tuple[Setting, ...]
+    build: Callable[..., Any]
+
+    def complete(self, given: Mapping[str, str | Value]) -> dict[str, Value]:
+        """Read and check what was given; fill in the rest. An unknown name is an error."""
+        known = {setting.name: setting for setting in self.settings}
+        for name in given:
+            if name not in known:
+                raise unknown(f"setting of the {self.name} family", name, known)
+        return {
+            name: setting.read(name, str(given[name])) if given.get(name) is not None else setting.default
+            for name, setting in known.items()
+        }
+
+
+FAMILIES = {"relu": "deqcheck.family.relu"}
+"""Where each family lives; imported on demand, because a family needs torch."""
+
+
+def load(name: str) -> Family:
+    """The family of this name."""
+    if name not in FAMILIES:
+        raise unknown("family", name, FAMILIES)
+    family: Family = importlib.import_module(FAMILIES[name]).FAMILY
+    return family
+
+
+# --- readers ---------------------------------------------------------------------------------------
+
+
+def whole(least: int) -> Callable[[str, str], int]:
+    """A whole number of at least `least`."""
+
+    def read(name: str, text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise InputError(f"{name} must be a whole number, not {text!r}.") from None
+        if value < least:
+            raise InputError(f"{name} must be at least {least}, not {value}.")
+        return value
+
+    return read
+
+
+def number(name: str, text: str) -> float:
+    """A finite float."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise InputError(f"{name} must be a number, not {text!r}.") from None
+    if not abs(value) < float("inf"):
+        raise InputError(f"{name} must be finite, not {text}.")
+    return value
+
+
+def positive(name: str, text: str) -> float:
+    """A finite float above zero."""
+    value = number(name, text)
+    if value <= 0:
+        raise InputError(f"{name} must be positive, not {text}.")
+    return value
+
+
+def auto_or_positive(name: str, text: str) -> float | str:
+    """`auto`, or a finite float above zero."""
+    if text == "auto":
+        return text
+    try:
+        return positive(name, text)
+    except InputError as error:
+        raise InputError(f"{str(error).rstrip('.')}; give a positive number or 'auto'.") from None
+
+
+def one_of(*names: str) -> Callable[[str, str], str]:
+    """One of a few words."""
+
+    def read(name: str, text: str) -> str:
+        if text not in names:
+            raise unknown(name, text, names)
+        return text
+
+    return read
+
+
+def text(_name: str, value: str) -> str:
+    """Any text, such as a file name; checked where it is used."""
+    return value

@@ -1,0 +1,1 @@
+"""The model families. Torch lives here; each module holds one family and its initialisations."""

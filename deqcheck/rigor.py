@@ -1,0 +1,268 @@
+"""Certified norms and singular values of float64 tensors.
+
+Only one thing is trusted of the hardware: a matrix product of inner length k has, entry by entry, an
+error of at most k u |X||Y| for any order of summation, fused or not (k + 3 is used), plus what
+underflow can take. Cholesky factors, eigenvectors and SVDs are guesses whose residuals are verified
+by such products. Scalars are then combined as enclosures, so no rounding is forgotten. The analysis
+needs no rounding mode and therefore holds on a GPU as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import torch
+from torch import Tensor
+
+from deqcheck.enclosure import Enclosure, Real
+from deqcheck.truth import HOLDS
+
+UNIT = Fraction(1, 2**53)
+# Below this a product or an operand may be flushed to zero by some devices.
+TINY = Fraction(1, 2**1022)
+
+CHEAP, THOROUGH, PRECISE = 0, 1, 2
+"""Effort: Gram matrix and Cholesky; SVD residual; 192-bit arithmetic on small instances."""
+
+
+def relative_error(k: int) -> Enclosure:
+    """gamma_k = k u / (1 - k u), the classical bound on k accumulated relative roundings."""
+    ku = k * UNIT
+    return Enclosure.exact(ku / (1 - ku))
+
+
+def _scale(x: Tensor) -> int:
+    """e with max|x| in [2^(e-1), 2^e): dividing by 2^e is exact but for entries that underflow."""
+    largest = float(x.abs().max()) if x.numel() else 0.0
+    return math.frexp(largest)[1] if math.isfinite(largest) and largest > 0 else 0
+
+
+def _ldexp(x: Tensor, exponent: int) -> Tensor:
+    """x 2^exponent in two exact halves, since 2^exponent itself may overflow."""
+    half = exponent // 2
+    return x * math.ldexp(1.0, half) * math.ldexp(1.0, exponent - half)
+
+
+def _two_to(exponent: int) -> Enclosure:
+    return Enclosure.exact(Fraction(2) ** exponent)
+
+
+def frobenius(x: Tensor) -> Enclosure:
+    """The Frobenius (Euclidean) norm."""
+    rows = x.reshape(x.shape[0], -1) if x.dim() > 1 else x.reshape(1, -1)
+    if not bool((rows != 0).any()):
+        return Enclosure.exact(0)
+    e = _scale(rows)
+    squares = (_ldexp(rows, -e) ** 2).sum(dim=1)
+    total = math.fsum(squares.tolist()) if bool(torch.isfinite(squares).all()) else math.nan
+    error = relative_error(rows.shape[1] + 4)
+    square = Enclosure.exact(total) * Enclosure.between(1 - error, 1 + 2 * error)
+    return square.widen(4 * rows.numel() * TINY).maximum(0).sqrt() * _two_to(e)
+
+
+def _absolute_sums(x: Tensor, dim: int) -> Enclosure:
+    """An enclosure of [0, max of the absolute row or column sums]; its upper end is the norm bound."""
+    largest = float(x.abs().sum(dim=dim).max())
+    k = x.shape[dim]
+    return Enclosure.from_zero(Enclosure.exact(largest) * (1 + relative_error(k + 3)) + k * TINY)
+
+
+def mixed_bound(x: Tensor) -> Enclosure:
+    """[0, sqrt(||X||_1 ||X||_inf)], which bounds the spectral norm of X and of |X|."""
+    return (_absolute_sums(x, 0) * _absolute_sums(x, 1)).sqrt()
+
+
+def product_error(x: Tensor, y: Tensor) -> Enclosure:
+    """[0, bound] on the Frobenius norm of the rounding error of the float64 product x @ y.
+
+    ||  |X||Y|  ||_F is at most ||X||_F times the spectral norm of |Y|, and the other way round.
+    """
+    k = x.shape[1]
+    y = y.reshape(k, -1)
+    fx, fy = frobenius(x), frobenius(y)
+    magnitude = (fx * fy).minimum(fx * mixed_bound(y)).minimum(mixed_bound(x) * fy)
+    underflow = k * TINY * (2 + Enclosure.exact(float(x.abs().max())) + float(y.abs().max()))
+    entries = Enclosure.exact(x.shape[0] * y.shape[1]).sqrt()
+    return Enclosure.from_zero(magnitude * relative_error(k + 3) + underflow * entries)
+
+
+def _semidefinite_defect(b: Tensor) -> Enclosure | None:
+    """[0, r] with b + r I positive semidefinite, or None if b has no Cholesky factor."""
+    factor, info = torch.linalg.cholesky_ex(b)
+    if int(info) != 0 or not bool(torch.isfinite(factor).all()):
+        return None
+    n = b.shape[0]
+    residual = torch.matmul(factor, factor.T) - b
+    # Rounding of L L^T, of the subtraction, and of a shift on the diagonal made by the caller.
+    shift = relative_error(2) * float(b.abs().max()) + n * TINY
+    return mixed_bound(residual) * (1 + relative_error(2)) + product_error(factor, factor.T) + shift
+
+
+def _shifted(gram: Tensor, sign: float, shift: float) -> Tensor:
+    """sign * gram + shift I."""
+    out = gram * sign
+    out.diagonal().add_(shift)
+    return out
+
+
+def _top_vector(apply: Callable[[Tensor], Tensor], like: Tensor, steps: int = 64) -> Tensor:
+    """A guess at the eigenvector of the largest eigenvalue, by Lanczos; nothing is proved of it."""
+    n = like.shape[0]
+    start = torch.cos(torch.arange(n, dtype=like.dtype, device=like.device)) + 0.5
+    basis = [start / start.norm()]
+    images = []
+    for _ in range(min(steps, n)):
+        image = apply(basis[-1])
+        images.append(image)
+        frame = torch.stack(basis)
+        rest = image
+        for _ in range(2):  # twice is enough for orthogonality
+            rest = rest - frame.T @ (frame @ rest)
+        size = float(rest.norm())
+        if not size > 1e-14 * float(image.norm()):
+            break
+        basis.append(rest / size)
+    frame = torch.stack(basis[: len(images)])
+    projected = frame @ torch.stack(images).T
+    if not bool(torch.isfinite(projected).all()):
+        return basis[0]
+    _, vectors = torch.linalg.eigh((projected + projected.T) / 2)
+    return frame.T @ vectors[:, -1]
+
+
+def _quotient(gram: Tensor, v: Tensor) -> float:
+    """The Rayleigh quotient as a plain float."""
+    return float(v @ (gram @ v)) / float(v @ v)
+
+
+def _bottom_vector(gram: Tensor) -> Tensor:
+    """A guess at the eigenvector of the smallest eigenvalue: Lanczos on the inverse."""
+    for share in (0.0, 1e-15, 1e-12, 1e-9):
+        shift = share * float(gram.diagonal().sum())
+        factor, info = torch.linalg.cholesky_ex(_shifted(gram, 1.0, shift))
+        if int(info) == 0:
+            return _top_vector(lambda v: torch.cholesky_solve(v[:, None], factor)[:, 0], gram, 32)  # noqa: B023
+    return torch.linalg.eigh(gram)[1][:, 0]
+
+
+def _stretch(x: Tensor, v: Tensor) -> Enclosure:
+    """||X^T v|| / ||v||: between the smallest and largest singular value, whatever v is."""
+    image = torch.matmul(x.T, v.reshape(-1, 1))
+    size = frobenius(image).widen(product_error(x.T, v.reshape(-1, 1)))
+    return size.maximum(0) / frobenius(v)
+
+
+def _normalised(x: Tensor) -> tuple[Tensor, int, Enclosure]:
+    """x 2^-e, e, and a bound on what underflow changed, so that Gram matrices neither over- nor underflow."""
+    e = _scale(x)
+    return _ldexp(x, -e), e, Enclosure.from_zero(x.numel() * TINY)
+
+
+def spectral_norm(x: Tensor, effort: int = CHEAP) -> Enclosure:
+    """The operator norm ||X||: column norms and mixed norms first, then Gram and Cholesky."""
+    if x.dim() == 1 or min(x.shape) == 1:
+        return frobenius(x)
+    whole = frobenius(x)
+    if not whole.is_finite or (whole <= 0) is HOLDS:
+        return whole
+    wide, e, lost = _normalised(x if x.shape[0] <= x.shape[1] else x.T)
+    upper = frobenius(wide).minimum(mixed_bound(wide))
+    longest = wide[int(torch.argmax(wide.norm(dim=1)))]
+    widest = wide[:, int(torch.argmax(wide.norm(dim=0)))]
+    lower = frobenius(longest).maximum(frobenius(widest))
+    if Enclosure.between(lower, upper).relative_width() > 1e-11:
+        gram = torch.matmul(wide, wide.T)
+        slip = product_error(wide, wide.T)
+        vector = _top_vector(lambda v: gram @ v, gram)
+        top = _quotient(gram, vector)
+        lower = lower.maximum(_stretch(wide, vector))
+        for slack in (1e-12, 1e-10, 1e-8, 1e-5):
+            shift = top * (1 + slack * max(1.0, wide.shape[0] / 100))
+            defect = _semidefinite_defect(_shifted(gram, -1.0, shift))
+            if defect is not None:
+                upper = upper.minimum((Enclosure.exact(shift) + defect + slip).sqrt())
+                break
+    return Enclosure.between(lower, upper).widen(lost).maximum(0) * _two_to(e)
+
+
+def sigma_min(x: Tensor, effort: int = CHEAP) -> Enclosure:
+    """sqrt(lambda_min(X X^T)), the smallest singular value of a matrix with no more rows than columns.
+
+    With more rows than columns it is 0: the proofs that use it need X X^T to be definite.
+    """
+    n, k = x.shape
+    if n > k or not bool((x != 0).any()):
+        return Enclosure.exact(0)
+    wide, e, lost = _normalised(x)
+    if not bool(torch.isfinite(wide).all()):
+        return Enclosure.between(0, math.inf)
+    bound = _sigma_min_svd(wide) if effort >= THOROUGH else _sigma_min_gram(wide)
+    return bound.widen(lost).maximum(0) * _two_to(e)
+
+
+def _sigma_min_gram(x: Tensor) -> Enclosure:
+    gram = torch.matmul(x, x.T)
+    slip = product_error(x, x.T)
+    vector = _bottom_vector(gram)
+    bottom = _quotient(gram, vector)
+    upper = _stretch(x, vector)
+    lower = Enclosure.exact(0)
+    noise = slip.floats()[1]
+    for share in (1e-10, 1e-7, 1e-4, 1e-2, 0.5):
+        shift = min(bottom * (1 - share), bottom - 2 * noise)
+        if shift <= 0:
+            break
+        defect = _semidefinite_defect(_shifted(gram, 1.0, -shift))
+        if defect is not None:
+            lower = (Enclosure.exact(shift) - defect - slip).maximum(0).sqrt()
+            break
+    return Enclosure.between(lower, upper)
+
+
+def _sigma_min_svd(x: Tensor) -> Enclosure:
+    """The residual of a computed SVD: survives condition numbers at which the Gram matrix is noise."""
+    try:
+        u, s, vh = torch.linalg.svd(x, full_matrices=False)
+    except torch.linalg.LinAlgError:
+        return Enclosure.between(0, frobenius(x))
+    us = u * s
+    residual = frobenius(x - torch.matmul(us, vh)) * (1 + relative_error(2))
+    e = residual + product_error(us, vh) + frobenius(us) * relative_error(2) * frobenius(vh)
+    f = _orthogonality(vh)
+    g = _orthogonality(u.T)
+    if (f < 1) & (g < 1) is not HOLDS:
+        return Enclosure.between(0, frobenius(x))
+    smallest = Enclosure.exact(float(s.min()))
+    lower = smallest * ((1 - f) * (1 - g)).sqrt() - e
+    upper = smallest * ((1 + f) * (1 + g)).sqrt() + e
+    return Enclosure.between(lower, upper).maximum(0)
+
+
+def _orthogonality(rows: Tensor) -> Enclosure:
+    """[0, bound] on || R R^T - I ||."""
+    product = _shifted(torch.matmul(rows, rows.T), 1.0, -1.0)
+    n = rows.shape[0]
+    return Enclosure.from_zero(
+        frobenius(product) * (1 + relative_error(2)) + product_error(rows, rows.T) + n * UNIT * 2
+    )
+
+
+def product_norm(x: Tensor, v: Tensor, target: Tensor, x_error: Real, v_norm: Enclosure) -> Enclosure:
+    """|| X' v - target || for any X' within x_error (Frobenius) of X."""
+    product = torch.matmul(x, v.reshape(-1, 1)).reshape(-1)
+    difference = product - target
+    slack = (
+        product_error(x, v.reshape(-1, 1))
+        + frobenius(difference) * relative_error(2)
+        + Enclosure.from_zero(x_error) * v_norm
+    )
+    return frobenius(difference).widen(slack).maximum(0)
+
+
+def difference_norm(x: Tensor, y: Tensor) -> Enclosure:
+    """The operator norm || X - Y ||, with the rounding of the subtraction."""
+    difference = x - y
+    slip = frobenius(difference) * relative_error(2)
+    return spectral_norm(difference).widen(slip).maximum(0)

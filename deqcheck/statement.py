@@ -1,0 +1,273 @@
+"""A theorem as data: frozen values over sympy, validated when they are built.
+
+Nothing here knows torch or numbers. The numeric check, the audit, the terminal and the documents all
+read these objects, so a formula is written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
+
+import sympy
+from sympy import Expr, Symbol
+from sympy.core.relational import Relational
+
+from deqcheck.enclosure import Enclosure
+from deqcheck.error import InputError, unknown
+
+
+class Status(Enum):
+    """How a line of a theorem is accounted for in a report; nothing is silently assumed."""
+
+    CHECKED = "CHECKED"
+    CHOSEN = "CHOSEN"
+    ASSUMED = "ASSUMED"
+    IMPLIED = "IMPLIED"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a result is printed."""
+
+    paper: str
+    authors: str
+    year: int
+    number: str
+    section: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.authors} ({self.year}), {self.number}"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something measured on an instance: how it reads and how it is enclosed.
+
+    `measure(point, effort)` returns an enclosure of the exact value for the float64 weights and data;
+    a higher effort costs more and is asked for only where it decides something. `scaled(point, beta)`
+    predicts the value after the parameters are multiplied by beta, as a float, for choosing beta.
+    """
+
+    name: str
+    text: str
+    latex: str
+    meaning: str
+    measure: Callable[[Any, int], Enclosure]
+    scaled: Callable[[Any, float, float], float] | None = None
+
+    def __repr__(self) -> str:
+        return f"Quantity({self.name})"
+
+
+class Rule(Enum):
+    """How the checker picks a symbol that the theorem leaves open."""
+
+    FREE = "any positive value; the checker takes the one with the best worst margin"
+    LARGEST = "the largest value that its condition allows"
+    LEAST = "the smallest float that is at least"
+    FIXED = "a tolerance of the check itself, not of the paper"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A symbol that the statement lets us choose, and the rule by which it is chosen."""
+
+    rule: Rule
+    of: str | Expr | None = None
+
+    def __str__(self) -> str:
+        match self.rule:
+            case Rule.LARGEST:
+                return f"the largest that {self.of} allows"
+            case Rule.LEAST:
+                return f"the smallest float that is at least {self.of}"
+            case Rule.FIXED:
+                return f"{self.of}; a tolerance of this check, not of the paper"
+            case _:
+                return "positive; chosen for the best worst margin, then for the rate"
+
+
+free = Choice(Rule.FREE)
+
+
+def largest(hypothesis: str) -> Choice:
+    """As large as the (strict) upper bound in the named hypothesis allows."""
+    return Choice(Rule.LARGEST, hypothesis)
+
+
+def least(bound: Expr) -> Choice:
+    """The tightest admissible constant: "for some M >= ..." is strongest at the smallest M."""
+    return Choice(Rule.LEAST, bound)
+
+
+def fixed(value: Expr) -> Choice:
+    """A tolerance that turns an equality into something an enclosure can certify."""
+    return Choice(Rule.FIXED, value)
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A condition, numbered as in the paper. `text` says in words what an ASSUMED one assumes."""
+
+    id: str
+    claim: Relational | None
+    text: str = ""
+
+    @property
+    def assumed(self) -> bool:
+        """Whether no measurement on the instance could settle it."""
+        return self.claim is None
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """What the theorem promises. With only measured symbols it is checked; else it is implied."""
+
+    id: str
+    claim: Relational | None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A linear rate: the loss shrinks by 1 - `gap` each step, or by exp(-`gap`) per unit time."""
+
+    id: str
+    gap: Expr
+    per: str  # "step" or "unit time"
+    of: str = "loss"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of the printed proof: a claim and what it is derived from."""
+
+    id: str
+    claim: Relational
+    since: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A value that the paper itself recommends for a chosen symbol, checked beside our choice."""
+
+    symbol: Symbol
+    value: Expr
+    text: str
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """One result of one paper, as printed (or as repaired, under the key `KEY:repaired`)."""
+
+    key: str
+    title: str
+    source: Source
+    family: str
+    setting: str
+    measured: Mapping[Symbol, Quantity]
+    hypotheses: tuple[Hypothesis, ...]
+    conclusions: tuple[Conclusion, ...]
+    chosen: Mapping[Symbol, Choice] = field(default_factory=dict)
+    definitions: Mapping[Symbol, Expr] = field(default_factory=dict)
+    rate: Rate | None = None
+    proof: tuple[Step, ...] = ()
+    references: tuple[Reference, ...] = ()
+    reading: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("measured", "chosen", "definitions"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        _validate(self)
+
+    @property
+    def symbols(self) -> Mapping[str, Symbol]:
+        """Every symbol of the statement by its name."""
+        return {s.name: s for s in (*self.measured, *self.chosen, *self.definitions)}
+
+    def hypothesis(self, number: str) -> Hypothesis:
+        """The hypothesis with this number in the paper."""
+        for hypothesis in self.hypotheses:
+            if hypothesis.id == number:
+                return hypothesis
+        raise unknown(f"hypothesis of {self.key}", number, (h.id for h in self.hypotheses))
+
+    def expand(self, expr: sympy.Basic) -> sympy.Basic:
+        """`expr` with every definition substituted, in measured and chosen symbols only."""
+        for symbol, value in reversed(self.definitions.items()):
+            expr = expr.subs(symbol, value)
+        return expr
+
+    def latex(self, expr: sympy.Basic) -> str:
+        """LaTeX with the paper's names for the measured quantities."""
+        names = {symbol: quantity.latex for symbol, quantity in self.measured.items()}
+        return str(sympy.latex(expr, symbol_names=names))
+
+    def pretty(self, expr: sympy.Basic) -> str:
+        """Two-dimensional unicode, for the terminal, with the paper's names."""
+        return str(sympy.pretty(self._named(expr), use_unicode=True, wrap_line=False))
+
+    def plain(self, expr: sympy.Basic) -> str:
+        """One line, for messages."""
+        return str(self._named(expr))
+
+    def _named(self, expr: sympy.Basic) -> sympy.Basic:
+        return expr.xreplace({s: Symbol(q.text, real=True) for s, q in self.measured.items()})
+
+
+def _validate(theorem: Theorem) -> None:
+    """Refuse a malformed statement at once: the checker trusts what it finds here."""
+
+    def refuse(reason: str) -> None:
+        raise InputError(f"theorem {theorem.key!r} is malformed: {reason}.")
+
+    known: set[Symbol] = {*theorem.measured, *theorem.chosen}
+    if len(known) != len(theorem.measured) + len(theorem.chosen):
+        refuse("a symbol is both measured and chosen")
+    for symbol, value in theorem.definitions.items():
+        if missing := sympy.sympify(value).free_symbols - known:
+            refuse(f"the definition of {symbol} uses {_names(missing)} before it is known")
+        known.add(symbol)
+    for symbol in known:
+        if symbol.assumptions0.get("real") is not True:
+            refuse(f"symbol {symbol} must be real=True")
+        if any(symbol.assumptions0.get(sign) for sign in ("positive", "negative", "nonzero")):
+            refuse(f"symbol {symbol} carries a sign; signs are hypotheses")
+    if len({s.name for s in known}) != len(known):
+        refuse("two symbols share a name")
+    ids = [item.id for item in (*theorem.hypotheses, *theorem.conclusions)]
+    if len(set(ids)) != len(ids):
+        refuse("two statements share a number")
+    for hypothesis in theorem.hypotheses:
+        if hypothesis.claim is None:
+            if not hypothesis.text:
+                refuse(f"{hypothesis.id} assumes nothing in words")
+            continue
+        _relation(hypothesis.id, hypothesis.claim, refuse)
+        if missing := hypothesis.claim.free_symbols - known:
+            refuse(f"{hypothesis.id} uses the unknown {_names(missing)}")
+    for conclusion in theorem.conclusions:
+        if conclusion.claim is not None:
+            _relation(conclusion.id, conclusion.claim, refuse)
+    if theorem.rate is not None and (missing := theorem.rate.gap.free_symbols - known):
+        refuse(f"the rate uses the unknown {_names(missing)}")
+    for symbol, choice in theorem.chosen.items():
+        if choice.rule is Rule.LARGEST:
+            claim = theorem.hypothesis(str(choice.of)).claim
+            if not isinstance(claim, sympy.StrictLessThan) or claim.lhs != symbol:
+                refuse(f"{symbol} can be the largest only in a hypothesis '{symbol} < bound'")
+
+
+def _relation(number: str, claim: object, refuse: Callable[[str], None]) -> None:
+    if not isinstance(claim, Relational):
+        refuse(f"{number} is {claim!r}, not an inequality; sympy has decided it already")
+    elif claim.has(sympy.Float):
+        refuse(f"{number} holds a Float; write exact Rationals")
+
+
+def _names(symbols: Iterable[Symbol]) -> str:
+    return ", ".join(sorted(s.name for s in symbols))
