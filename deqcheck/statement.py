@@ -178,6 +178,8 @@ class Theorem:
     proof: tuple[Step, ...] = ()
     references: tuple[Reference, ...] = ()
     reading: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    """Settings of the family that only some of its theorems use."""
 
     def __post_init__(self) -> None:
         for name in ("measured", "chosen", "definitions"):

@@ -43,6 +43,20 @@ def solve(model: ReluImplicit, Phi: Tensor, contraction: Enclosure) -> Solution:
     return picard.solve(model, Phi)
 
 
+def apply_layer(model: ReluImplicit, X: Tensor, Z: Tensor) -> tuple[Tensor, Enclosure]:
+    """relu(gamma Z A + relu(X W)) in floats, and [0, delta] for its rounding error in Frobenius norm."""
+    scaled = model.gamma * (Z @ model.A)
+    total = scaled + model.features(X)
+    one = rigor.relative_error(1)
+    delta = (
+        rigor.product_error(X, model.W)
+        + Enclosure.exact(model.gamma) * rigor.product_error(Z, model.A)
+        + one * (rigor.frobenius(scaled) + rigor.frobenius(total))
+        + 4 * total.numel() * rigor.TINY
+    )
+    return torch.relu(total), delta
+
+
 def enclose(model: ReluImplicit, X: Tensor, norm_A: Enclosure) -> Equilibrium:
     """Solve, apply the layer once more, and bound the distance to the fixed point.
 
@@ -55,19 +69,8 @@ def enclose(model: ReluImplicit, X: Tensor, norm_A: Enclosure) -> Equilibrium:
     if (q < 1) is not HOLDS:
         return Equilibrium(Phi, Enclosure.between(0, float("inf")), q, "none: gamma ||A|| >= 1", ())
     guess = solve(model, Phi, q)
-    product = guess.Z @ model.A
-    scaled = model.gamma * product
-    total = scaled + Phi
-    Z = torch.relu(total)
-    one = rigor.relative_error(1)
-    delta = (
-        rigor.product_error(X, model.W)
-        + Enclosure.exact(model.gamma) * rigor.product_error(guess.Z, model.A)
-        + one * rigor.frobenius(scaled)
-        + one * rigor.frobenius(total)
-        + 4 * total.numel() * rigor.TINY
-    )
-    step = rigor.frobenius(guess.Z - Z) * (1 + one)
+    Z, delta = apply_layer(model, X, guess.Z)
+    step = rigor.frobenius(guess.Z - Z) * (1 + rigor.relative_error(1))
     radius = Enclosure.from_zero((q * step + delta) / (1 - q))
     return Equilibrium(Z, radius, q, guess.method, guess.residuals)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deqcheck.error import InputError, unknown
+from deqcheck.statement import Theorem
 
 Value = int | float | str | None
 Settings = Mapping[str, Value]
@@ -25,6 +26,8 @@ class Setting:
     default: Value
     read: Callable[[str, str], Value]
     help: str
+    special: bool = False
+    """Used only by theorems that name it in their `settings`."""
 
 
 @dataclass(frozen=True)
@@ -34,16 +37,19 @@ class Family:
     name: str
     equation: str
     settings: tuple[Setting, ...]
-    build: Callable[..., Any]
+    memory: Callable[[int, int, Settings], int]
+    """Bytes needed for so many samples of so many dimensions."""
+    build: Callable[[Any, Settings, str], Any]
+    """Data, complete settings and a device give a point."""
 
-    def complete(self, given: Mapping[str, str | Value]) -> dict[str, Value]:
-        """Read and check what was given; fill in the rest. An unknown name is an error."""
-        known = {setting.name: setting for setting in self.settings}
+    def complete(self, theorem: Theorem, given: Mapping[str, str]) -> dict[str, Value]:
+        """Read and check what was given; fill in the rest. A setting that means nothing is an error."""
+        known = {s.name: s for s in self.settings if not s.special or s.name in theorem.settings}
         for name in given:
             if name not in known:
-                raise unknown(f"setting of the {self.name} family", name, known)
+                raise unknown(f"setting for {theorem.key}", name, known)
         return {
-            name: setting.read(name, str(given[name])) if given.get(name) is not None else setting.default
+            name: setting.read(name, given[name]) if name in given else setting.default
             for name, setting in known.items()
         }
 

@@ -1,0 +1,1 @@
+"""Hypotheses at enclosures: verdicts, margins, and the constants that a theorem leaves open."""

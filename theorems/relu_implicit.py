@@ -1,0 +1,227 @@
+"""Gao & Gao (2022), the ReLU implicit network: Theorems 4.2 and 4.4, Lemmas 3.1, 4.3 and 5.1.
+
+Paper: "Gradient Descent Optimizes Infinite-Depth ReLU Implicit Networks with Linear Widths",
+T. Gao and H. Gao, 2022 (arXiv:2205.07463). Numbers in parentheses are the paper's equation numbers.
+
+Setting: inputs X in R^{N x d}, labels y in R^N, equilibrium Z = relu(gamma Z A + Phi) with features
+Phi = relu(X W), prediction Z b, loss 1/2 ||Z b - y||^2, all of W, A, b trained.
+
+Readings of the print:
+- sigma_min(Z) is the square root of lambda_min(Z Z^T), as the proofs use it. For m < N this is 0,
+  although the smallest singular value in the usual sense may be positive; the theorems then do not
+  apply, and the usual reading would make them false.
+- gamma is part of the model, since Z(0) depends on it. "Choose gamma small enough" is therefore a
+  condition on the given gamma; it limits C_2.
+- The constants C_1, C_2, C_3 are given positive numbers: any choice that works will do.
+"""
+
+from sympy import Max, Min, Rational, symbols
+
+from deqcheck.quantities import relu as q
+from deqcheck.statement import (
+    Conclusion,
+    Hypothesis,
+    Rate,
+    Reference,
+    Source,
+    Theorem,
+    fixed,
+    free,
+    largest,
+    least,
+)
+
+PAPER = "Gradient Descent Optimizes Infinite-Depth ReLU Implicit Networks with Linear Widths"
+
+
+def _source(number: str) -> Source:
+    return Source(PAPER, "Gao & Gao", 2022, number)
+
+
+# --- notation --------------------------------------------------------------------------------------
+
+alpha0, nW, nA, nb, XF, r0, gamma, N = symbols(
+    "alpha_0 norm_W norm_A norm_b norm_X_F r_0 gamma N", real=True
+)
+C1, C2, C3, eta = symbols("C_1 C_2 C_3 eta", real=True)
+lam0, lam1, lam2, lam3, gamma0, B, lam_bar = symbols(
+    "lambda_0 lambda_1 lambda_2 lambda_3 gamma_0 B lambda_bar", real=True
+)
+k, t, Wk, Ak, bk, Zk, L0, Lk = symbols(
+    "k t norm_W_k norm_A_k norm_b_k sigma_min_Z_k L_0 L_k", real=True
+)
+
+MEASURED = {
+    alpha0: q.sigma_min_equilibrium,
+    nW: q.norm_input_weights,
+    nA: q.norm_implicit_weights,
+    nb: q.norm_output_weights,
+    XF: q.frobenius_norm_inputs,
+    r0: q.initial_residual,
+    gamma: q.gamma,
+}
+RADII = {
+    lam1: nW + C1,
+    lam2: nA + C2,
+    lam3: nb + C3,
+    gamma0: gamma * lam2,
+    lam0: Max(lam1 / C3, gamma0 * lam1 * lam3 / ((1 - gamma0) * C2 * lam2), lam3 / C1),
+    # The bracket that the paper writes out in (15), (18), (19) and (20).
+    B: 1 + gamma0**2 / (1 - gamma0) ** 2 * lam1**2 / lam2**2,
+}
+WELL_POSED = (Hypothesis("γ > 0", gamma > 0), Hypothesis("γ₀ < 1", gamma0 < 1))
+READING = (
+    "σ_min(Z) is read as the square root of λ_min(Z Zᵀ), as the proof uses it; it is 0 when m < N.",
+    "γ belongs to the model and is fixed before anything is measured; γ₀ < 1 then limits C₂.",
+)
+STAY = "operator norms stay below their bounds"
+
+# --- statements ------------------------------------------------------------------------------------
+
+GF_RELU = Theorem(
+    key="gf-relu",
+    title="gradient flow trains a ReLU implicit network to zero loss at a linear rate",
+    source=_source("Theorem 4.2"),
+    family="relu",
+    setting="gradient flow on 1/2 ‖Z b − y‖², W, A and b trained",
+    measured=MEASURED,
+    chosen={C1: free, C2: free, C3: free},
+    definitions=RADII,
+    hypotheses=(
+        *WELL_POSED,
+        Hypothesis("(14)", alpha0**2 >= 4 / (1 - gamma0) * lam0 * XF * r0),
+        Hypothesis("(15)", alpha0**3 >= B * 8 * lam3 / (1 - gamma0) ** 2 * XF**2 * r0),
+    ),
+    conclusions=(
+        Conclusion("(i) W", Wk <= lam1, STAY),
+        Conclusion("(i) A", Ak <= lam2, STAY),
+        Conclusion("(i) b", bk <= lam3, STAY),
+        Conclusion("(ii)", Zk >= alpha0 / 2, "σ_min(Z(t)) keeps half of its initial value"),
+    ),
+    rate=Rate("(iii)", gap=alpha0**2 / 2, per="unit time"),
+    reading=READING,
+)
+
+GD_RELU = Theorem(
+    key="gd-relu",
+    title="gradient descent trains a ReLU implicit network to zero loss at a linear rate",
+    source=_source("Theorem 4.4"),
+    family="relu",
+    setting="gradient descent with step η on 1/2 ‖Z b − y‖², W, A and b trained",
+    measured={**MEASURED, N: q.samples},
+    chosen={C1: free, C2: free, C3: free, eta: largest("(20)")},
+    definitions={**RADII, lam_bar: B * (B * lam1**-2 + lam3**-2) ** -2},
+    hypotheses=(
+        *WELL_POSED,
+        Hypothesis("(17)", alpha0**2 >= 8 / (1 - gamma0) * lam0 * XF * r0),
+        Hypothesis("(18)", alpha0**3 >= B * 16 * lam3 / (1 - gamma0) ** 2 * XF**2 * r0),
+        Hypothesis("(19)", alpha0**2 >= B * 16 * lam3**2 / (1 - gamma0) ** 2 * XF**2),
+        Hypothesis("η > 0", eta > 0),
+        Hypothesis(
+            "(20)",
+            eta < Min(4 / alpha0**2, 2 * (1 - gamma0) ** 2 * lam_bar * lam1**-4 * lam3**-2 * XF**-2),
+        ),
+    ),
+    conclusions=(
+        Conclusion("(i) W", Wk <= lam1, STAY),
+        Conclusion("(i) A", Ak <= lam2, STAY),
+        Conclusion("(i) b", bk <= lam3, STAY),
+        Conclusion("(ii)", Zk >= alpha0 / 2, "σ_min(Z(k)) keeps half of its initial value"),
+    ),
+    rate=Rate("(iii)", gap=eta * alpha0**2 / 4, per="step"),
+    references=(Reference(eta, 1 / N, "the paper's step size 1/N"),),
+    reading=READING,
+    settings=("eta",),
+)
+
+# --- lemmas ----------------------------------------------------------------------------------------
+
+M, ZF, Zl, PhiF = symbols("M norm_Z_F max_Z_l_F norm_Phi_F", real=True)
+
+RELU_WELLPOSED = Theorem(
+    key="relu-wellposed",
+    title="a small γ makes the equilibrium exist, unique and bounded",
+    source=_source("Lemma 3.1"),
+    family="relu",
+    setting="any W and A; ‖A‖ ≤ M for some M > 0",
+    measured={
+        gamma: q.gamma,
+        nA: q.norm_implicit_weights,
+        PhiF: q.frobenius_norm_features,
+        ZF: q.frobenius_norm_equilibrium,
+        Zl: q.frobenius_norm_iterates,
+    },
+    chosen={M: least(nA)},
+    definitions={gamma0: gamma * M},
+    hypotheses=(
+        Hypothesis("γ > 0", gamma > 0),
+        Hypothesis("‖A‖ ≤ M", nA <= M),
+        Hypothesis("γ₀ < 1", gamma0 < 1),
+    ),
+    conclusions=(
+        Conclusion("unique", None, "the layer is a contraction, so Z exists and is unique"),
+        Conclusion("‖Z^ℓ‖", Zl <= PhiF / (1 - gamma0), "the first 20 iterates are bounded"),
+        Conclusion("‖Z‖", ZF <= PhiF / (1 - gamma0), "the equilibrium is bounded"),
+    ),
+    reading=("M is taken as small as possible, where the lemma says most.",),
+)
+
+Wa, Wb, Aa, Ab, dW, dA, dZ = symbols(
+    "norm_W_a norm_W_b norm_A_a norm_A_b diff_W diff_A diff_Z", real=True
+)
+
+RELU_LIPSCHITZ = Theorem(
+    key="relu-lipschitz",
+    title="the equilibrium is Lipschitz in the parameters",
+    source=_source("Lemma 4.3"),
+    family="relu",
+    setting="two parameter pairs (W_a, A_a), (W_b, A_b) on the same inputs",
+    measured={
+        gamma: q.gamma,
+        XF: q.frobenius_norm_inputs,
+        Wa: q.norm_input_weights_a,
+        Wb: q.norm_input_weights_b,
+        Aa: q.norm_implicit_weights_a,
+        Ab: q.norm_implicit_weights_b,
+        dW: q.distance_input_weights,
+        dA: q.distance_implicit_weights,
+        dZ: q.distance_equilibria,
+    },
+    definitions={lam1: Max(Wa, Wb), lam2: Max(Aa, Ab), gamma0: gamma * lam2},
+    hypotheses=WELL_POSED,
+    conclusions=(
+        Conclusion(
+            "(16)",
+            dZ <= XF / (1 - gamma0) * (gamma0 / (1 - gamma0) * lam1 / lam2 * dA + dW),
+            "the equilibria are at most this far apart",
+        ),
+    ),
+    settings=("distance",),
+)
+
+minA, dist, tau = symbols("min_A distance tau", real=True)
+
+RELU_NONNEGATIVE = Theorem(
+    key="relu-nonnegative",
+    title="for a non-negative A the equilibrium is Φ (I − γA)⁻¹",
+    source=_source("Lemma 5.1"),
+    family="relu",
+    setting="A with no negative entry",
+    measured={
+        gamma: q.gamma,
+        nA: q.norm_implicit_weights,
+        minA: q.smallest_entry,
+        ZF: q.frobenius_norm_equilibrium,
+        dist: q.distance_to_closed_form,
+    },
+    chosen={tau: fixed(Rational(1, 10**9))},
+    hypotheses=(
+        Hypothesis("A_ij ≥ 0", minA >= 0),
+        Hypothesis("γ > 0", gamma > 0),
+        Hypothesis("γ‖A‖ < 1", gamma * nA < 1),
+    ),
+    conclusions=(
+        Conclusion("Z", dist <= tau * ZF, "both sides agree to the relative tolerance τ"),
+    ),
+    reading=("An equality of reals is certified as agreement to a relative tolerance τ.",),
+)
