@@ -148,7 +148,9 @@ def read_pins(
         plain = name.replace("_", "")
         if plain not in names:
             if name in theorem.symbols:
-                raise InputError(f"{name} is not a constant to choose in {theorem.key}; it is measured.")
+                raise InputError(
+                    f"{name} is not a constant to choose in {theorem.key}; it is measured."
+                )
             raise unknown(f"constant of {theorem.key}", name, (s.name for s in theorem.chosen))
         try:
             value = float(text)
@@ -170,9 +172,9 @@ def load_data(family: Family, settings: dict[str, Value], device: str) -> data_m
     """The data set, with the default number of samples filled in; memory is checked before and after."""
     name = str(settings["data"])
     samples, dim = settings["samples"], settings["dim"]
-    width = int(settings["width"] or 0)
     if name in data_module.GENERATORS:
-        samples = settings["samples"] = int(samples) if samples is not None else max(1, width // 2)
+        half = max(1, int(settings.get("width") or 0) // 2)
+        samples = settings["samples"] = int(samples) if samples is not None else half
         dim = settings["dim"] = int(dim) if dim is not None else 100
         _require(family, settings, int(samples), int(dim), device)
     data = data_module.load(
@@ -188,13 +190,15 @@ def load_data(family: Family, settings: dict[str, Value], device: str) -> data_m
 
 def _require(family: Family, settings: Mapping[str, Value], n: int, d: int, device: str) -> None:
     needed = family.memory(n, d, settings)
-    device_module.require_memory(needed, device, f"{n} samples at width {settings['width']}")
+    device_module.require_memory(needed, device, f"{n} samples at width {settings.get('width')}")
 
 
 # --- measuring and choosing ------------------------------------------------------------------------
 
 
-def measure(theorem: Theorem, point: Any, effort: int, only: frozenset[Symbol] | None = None) -> Enclosures:
+def measure(
+    theorem: Theorem, point: Any, effort: int, only: frozenset[Symbol] | None = None
+) -> Enclosures:
     """Enclose every measured quantity, or the ones asked for."""
     return {
         s: q.measure(point, effort)
@@ -207,7 +211,9 @@ def _floats(values: Mapping[Symbol, Enclosure]) -> dict[Symbol, float]:
     return {s: v.midpoint() for s, v in values.items()}
 
 
-def _determined(theorem: Theorem, measured: Enclosures, pinned: Mapping[Symbol, float]) -> dict[Symbol, float]:
+def _determined(
+    theorem: Theorem, measured: Enclosures, pinned: Mapping[Symbol, float]
+) -> dict[Symbol, float]:
     """Pinned constants and those that a rule fixes from the measurements alone."""
     fixed = dict(pinned)
     for symbol, choice in theorem.chosen.items():
@@ -232,7 +238,8 @@ def _scaled(
     wanted = settings.get("scale")
     if isinstance(wanted, float):
         return wanted, point if wanted == 1 else point.scaled(wanted)
-    if wanted is None or any(q.scaled is None for q in theorem.measured.values()):
+    free = any(c.rule is Rule.FREE for c in theorem.chosen.values())
+    if wanted is None or not free or any(q.scaled is None for q in theorem.measured.values()):
         return 1.0, point
     with clock.stage("scale"):
         first = measure(theorem, point, rigor.CHEAP)
@@ -279,7 +286,9 @@ def _nudged(
     return scale, point, assessment
 
 
-def assess(theorem: Theorem, point: Any, pinned: Mapping[Symbol, float], clock: Clock) -> Assessment:
+def assess(
+    theorem: Theorem, point: Any, pinned: Mapping[Symbol, float], clock: Clock
+) -> Assessment:
     """Judge the hypotheses with as much effort as it takes to decide them, and no more."""
     with clock.stage("quantities"):
         measured = measure(theorem, point, rigor.CHEAP)
@@ -290,7 +299,9 @@ def assess(theorem: Theorem, point: Any, pinned: Mapping[Symbol, float], clock: 
         if effort is None or not open_ids:
             return assessment
         with clock.stage("quantities"):
-            for s, better in measure(theorem, point, effort, _blurred(theorem, open_ids, measured)).items():
+            for s, better in measure(
+                theorem, point, effort, _blurred(theorem, open_ids, measured)
+            ).items():
                 measured[s] = measured[s].intersect(better)
     raise AssertionError("unreachable")
 
@@ -353,12 +364,16 @@ def _honest(
     exact = {s: Enclosure.exact(c) for s, c in fixed.items()}
     order = tuple(s for s in theorem.chosen if s in free)
     if refute.no_choice_works(theorem, measured, exact, order):
-        return judgements, dict.fromkeys(depends, "certified: no choice of the constants satisfies all")
+        return judgements, dict.fromkeys(
+            depends, "certified: no choice of the constants satisfies all"
+        )
     withdrawn = {
         n: Judgement(j.lhs, j.rhs, UNDECIDED, j.margin) if n in depends else j
         for n, j in judgements.items()
     }
-    return withdrawn, dict.fromkeys(depends, "fails at the best constants found; others not excluded")
+    return withdrawn, dict.fromkeys(
+        depends, "fails at the best constants found; others not excluded"
+    )
 
 
 # --- results ---------------------------------------------------------------------------------------
@@ -368,7 +383,13 @@ def _constants(
     theorem: Theorem, assessment: Assessment, pinned: Mapping[Symbol, float]
 ) -> tuple[Constant, ...]:
     return tuple(
-        Constant(s.name, assessment.constants[s], "pinned" if s in pinned else str(c), s in pinned)
+        Constant(
+            s.name,
+            theorem.plain(s),
+            assessment.constants[s],
+            "pinned" if s in pinned else theorem.rule(c),
+            s in pinned,
+        )  # fmt: skip
         for s, c in theorem.chosen.items()
     )
 
@@ -379,7 +400,9 @@ def _hypotheses(
     chosen = {
         str(c.of) for s, c in theorem.chosen.items() if c.rule is Rule.LARGEST and s not in pinned
     }
-    open_steps = {s for s, c in theorem.chosen.items() if c.rule is Rule.LARGEST and s not in pinned}
+    open_steps = {
+        s for s, c in theorem.chosen.items() if c.rule is Rule.LARGEST and s not in pinned
+    }
     lines = []
     for h in theorem.hypotheses:
         if h.claim is None:
@@ -414,7 +437,9 @@ def _conclusions(theorem: Theorem, assessment: Assessment, point: Any) -> tuple[
         judgement = judge(c.claim, assessment.values)
         if judgement.truth is UNDECIDED:
             symbols = theorem.expand(c.claim).free_symbols
-            sharper = measure(theorem, point, rigor.PRECISE, frozenset(symbols) & set(theorem.measured))
+            sharper = measure(
+                theorem, point, rigor.PRECISE, frozenset(symbols) & set(theorem.measured)
+            )
             constants = {s: Enclosure.exact(v) for s, v in assessment.constants.items()}
             values = environment(theorem, {**assessment.measured, **sharper}, constants)
             judgement = judge(c.claim, values)
@@ -464,7 +489,9 @@ def _references(
             remarks.append(f"At {reference.text}, {choice.of} {verb}.")
             continue
         fixed = {s: Enclosure.exact(c) for s, c in pinned.items()} | {reference.symbol: value}
-        free = tuple(s for s, c in theorem.chosen.items() if c.rule is Rule.FREE and s not in pinned)
+        free = tuple(
+            s for s, c in theorem.chosen.items() if c.rule is Rule.FREE and s not in pinned
+        )
         ever = refute.no_choice_works(theorem, assessment.measured, fixed, free)
         remarks.append(
             f"At {reference.text}, {choice.of} fails by {-margin:.3g} decades"
@@ -474,7 +501,9 @@ def _references(
 
 
 def _equilibrium(point: Any) -> verdict.Equilibrium | None:
-    found = point.equilibrium
+    found = getattr(point, "equilibrium", None)
+    if found is None:
+        return None
     return verdict.Equilibrium(
         found.method,
         len(found.residuals),

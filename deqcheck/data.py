@@ -10,6 +10,7 @@ import csv
 import gzip
 import hashlib
 import io
+import lzma
 import math
 import operator
 import re
@@ -124,9 +125,9 @@ GENERATORS: Mapping[str, Generate] = {"sphere": sphere}
 _IDX = re.compile(r".*images[-.]idx3-ubyte(\.gz)?")
 _KINDS = "FILE.npz", "FILE.npy", "FILE.csv", "FILE-images-idx3-ubyte", "FILE-images-idx3-ubyte.gz"
 _CORRUPT = (
-    *(ValueError, TypeError, KeyError, EOFError, OSError, MemoryError, OverflowError, SyntaxError),
-    *(NotImplementedError, RuntimeError),  # zipfile: unknown compression, encrypted member
-    *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
+    *(ValueError, TypeError, EOFError, OSError, MemoryError, OverflowError, SyntaxError),
+    RuntimeError,  # zipfile: unknown compression, encrypted member
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError),
 )
 """What numpy, zipfile and gzip raise on damaged bytes; a test damages every byte of small files."""
 

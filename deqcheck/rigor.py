@@ -249,7 +249,9 @@ def _orthogonality(rows: Tensor) -> Enclosure:
     )
 
 
-def product_norm(x: Tensor, v: Tensor, target: Tensor, x_error: Real, v_norm: Enclosure) -> Enclosure:
+def product_norm(
+    x: Tensor, v: Tensor, target: Tensor, x_error: Real, v_norm: Enclosure
+) -> Enclosure:
     """|| X' v - target || for any X' within x_error (Frobenius) of X."""
     product = torch.matmul(x, v.reshape(-1, 1)).reshape(-1)
     difference = product - target

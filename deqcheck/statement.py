@@ -66,10 +66,10 @@ class Quantity:
 class Rule(Enum):
     """How the checker picks a symbol that the theorem leaves open."""
 
-    FREE = "any positive value; the checker takes the one with the best worst margin"
-    LARGEST = "the largest value that its condition allows"
-    LEAST = "the smallest float that is at least"
-    FIXED = "a tolerance of the check itself, not of the paper"
+    FREE = "free"
+    LARGEST = "largest"
+    LEAST = "least"
+    FIXED = "fixed"
 
 
 @dataclass(frozen=True)
@@ -78,17 +78,6 @@ class Choice:
 
     rule: Rule
     of: str | Expr | None = None
-
-    def __str__(self) -> str:
-        match self.rule:
-            case Rule.LARGEST:
-                return f"the largest that {self.of} allows"
-            case Rule.LEAST:
-                return f"the smallest float that is at least {self.of}"
-            case Rule.FIXED:
-                return f"{self.of}; a tolerance of this check, not of the paper"
-            case _:
-                return "positive; chosen for the best worst margin, then for the rate"
 
 
 free = Choice(Rule.FREE)
@@ -173,6 +162,8 @@ class Theorem:
     hypotheses: tuple[Hypothesis, ...]
     conclusions: tuple[Conclusion, ...]
     chosen: Mapping[Symbol, Choice] = field(default_factory=dict)
+    monitored: Mapping[Symbol, Quantity] = field(default_factory=dict)
+    """Quantities that only conclusions about training speak of."""
     definitions: Mapping[Symbol, Expr] = field(default_factory=dict)
     rate: Rate | None = None
     proof: tuple[Step, ...] = ()
@@ -180,9 +171,13 @@ class Theorem:
     reading: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     """Settings of the family that only some of its theorems use."""
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    """Where this theorem's default settings differ from those of its family."""
+    quick: Mapping[str, str] = field(default_factory=dict)
+    """Settings of a small instance, for a run of the whole catalogue."""
 
     def __post_init__(self) -> None:
-        for name in ("measured", "chosen", "definitions"):
+        for name in ("measured", "chosen", "monitored", "definitions", "defaults", "quick"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         _validate(self)
 
@@ -206,19 +201,40 @@ class Theorem:
 
     def latex(self, expr: sympy.Basic) -> str:
         """LaTeX with the paper's names for the measured quantities."""
-        names = {symbol: quantity.latex for symbol, quantity in self.measured.items()}
+        names = {s: q.latex for s, q in (*self.measured.items(), *self.monitored.items())}
         return str(sympy.latex(expr, symbol_names=names))
 
     def pretty(self, expr: sympy.Basic) -> str:
         """Two-dimensional unicode, for the terminal, with the paper's names."""
-        return str(sympy.pretty(self._named(expr), use_unicode=True, wrap_line=False))
+        named = self._named(expr).replace(sympy.Max, sympy.Function("max"))
+        named = named.replace(sympy.Min, sympy.Function("min"))
+        return str(sympy.pretty(named, use_unicode=True, wrap_line=False))
 
     def plain(self, expr: sympy.Basic) -> str:
-        """One line, for messages."""
-        return str(self._named(expr))
+        """One line of unicode, for tables and messages."""
+        line = str(self._named(expr))
+        for python, paper in ((">=", "≥"), ("<=", "≤"), ("**", "^"), ("*", " ")):
+            line = line.replace(python, paper)
+        return line
+
+    def rule(self, choice: Choice) -> str:
+        """How a symbol is chosen, in words."""
+        of = choice.of if choice.of is None or isinstance(choice.of, str) else self.plain(choice.of)
+        match choice.rule:
+            case Rule.LARGEST:
+                return f"the largest that {of} allows"
+            case Rule.LEAST:
+                return f"the smallest float that is at least {of}"
+            case Rule.FIXED:
+                return f"{of}, a tolerance of this check, not of the paper"
+            case _:
+                return "free: best worst margin, then best rate"
 
     def _named(self, expr: sympy.Basic) -> sympy.Basic:
-        return expr.xreplace({s: Symbol(q.text, real=True) for s, q in self.measured.items()})
+        texts = {s: q.text for s, q in (*self.measured.items(), *self.monitored.items())}
+        return expr.xreplace(
+            {s: Symbol(texts.get(s) or sympy.pretty(s), real=True) for s in expr.free_symbols}
+        )
 
 
 def _validate(theorem: Theorem) -> None:
@@ -255,6 +271,8 @@ def _validate(theorem: Theorem) -> None:
     for conclusion in theorem.conclusions:
         if conclusion.claim is not None:
             _relation(conclusion.id, conclusion.claim, refuse)
+            if missing := conclusion.claim.free_symbols - known - set(theorem.monitored):
+                refuse(f"{conclusion.id} uses the unknown {_names(missing)}")
     if theorem.rate is not None and (missing := theorem.rate.gap.free_symbols - known):
         refuse(f"the rate uses the unknown {_names(missing)}")
     for symbol, choice in theorem.chosen.items():

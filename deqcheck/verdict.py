@@ -39,6 +39,7 @@ class Constant:
     """A constant that the statement leaves open, and how its value came about."""
 
     name: str
+    text: str
     value: float
     how: str
     pinned: bool

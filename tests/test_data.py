@@ -1,4 +1,4 @@
-"""Data: a seed gives the same rows again, formats agree, and bad input is answered by a sentence."""
+"""Data: a seed gives the same rows again, formats agree, bad input is answered in a sentence."""
 
 from __future__ import annotations
 
@@ -599,8 +599,13 @@ def test_a_file_in_the_wrong_dress_is_refused(suffix: str, tmp_path: Path) -> No
 def samples_of(folder: Path) -> dict[str, Path]:
     packed = folder / "packed.npz"
     np.savez_compressed(packed, X=X, y=Y)
+    plain, lzma = table(folder / "a.npz"), folder / "lzma.npz"
+    with zipfile.ZipFile(plain) as old, zipfile.ZipFile(lzma, "w", zipfile.ZIP_LZMA) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
     return {
-        "npz": table(folder / "a.npz"),
+        "npz": plain,
+        "lzma": lzma,
         "packed": packed,
         "npy": table(folder / "a.npy"),
         "idx": idx(folder),
@@ -608,7 +613,7 @@ def samples_of(folder: Path) -> dict[str, Path]:
     }
 
 
-FORMATS = pytest.mark.parametrize("which", ["npz", "packed", "npy", "idx", "gz"])
+FORMATS = pytest.mark.parametrize("which", ["npz", "packed", "lzma", "npy", "idx", "gz"])
 
 
 @FORMATS
@@ -627,9 +632,10 @@ def test_damage_is_refused_or_harmless(which: str, tmp_path: Path) -> None:
     path = samples_of(tmp_path)[which]
     raw = path.read_bytes()
     rng = np.random.default_rng(0)
+    nasty = b"\x00\xff,b\x0c\x0e"  # , and b upset numpy's header parser; zip methods 12 and 14
     refused = 0
     for place in range(len(raw)):
-        for value in {0, 255, raw[place] ^ 1, int(rng.integers(256))} - {raw[place]}:
+        for value in {*nasty, raw[place] ^ 1, int(rng.integers(256))} - {raw[place]}:
             path.write_bytes(raw[:place] + bytes([value]) + raw[place + 1 :])
             try:
                 made = get(path)
@@ -643,10 +649,11 @@ def test_damage_is_refused_or_harmless(which: str, tmp_path: Path) -> None:
     assert refused > 20
 
 
-def test_a_header_that_asks_for_too_much_memory_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rows", [10**15, 10**30, -4])
+def test_a_header_with_an_impossible_shape_is_refused(rows: int, tmp_path: Path) -> None:
     stream = io.BytesIO()
     np.lib.format.write_array_header_1_0(
-        stream, {"descr": "<f8", "fortran_order": False, "shape": (10**15, 3)}
+        stream, {"descr": "<f8", "fortran_order": False, "shape": (rows, 3)}
     )
     path = tmp_path / "a.npy"
     path.write_bytes(stream.getvalue())

@@ -15,12 +15,15 @@ Readings of the print:
 - The constants C_1, C_2, C_3 are given positive numbers: any choice that works will do.
 """
 
-from sympy import Max, Min, Rational, symbols
+from dataclasses import replace
+
+from sympy import Max, Min, Rational, Symbol, symbols
 
 from deqcheck.quantities import relu as q
 from deqcheck.statement import (
     Conclusion,
     Hypothesis,
+    Quantity,
     Rate,
     Reference,
     Source,
@@ -47,9 +50,7 @@ C1, C2, C3, eta = symbols("C_1 C_2 C_3 eta", real=True)
 lam0, lam1, lam2, lam3, gamma0, B, lam_bar = symbols(
     "lambda_0 lambda_1 lambda_2 lambda_3 gamma_0 B lambda_bar", real=True
 )
-k, t, Wk, Ak, bk, Zk, L0, Lk = symbols(
-    "k t norm_W_k norm_A_k norm_b_k sigma_min_Z_k L_0 L_k", real=True
-)
+Wt, At, bt, Zt = symbols("norm_W_t norm_A_t norm_b_t sigma_min_Z_t", real=True)
 
 MEASURED = {
     alpha0: q.sigma_min_equilibrium,
@@ -60,6 +61,23 @@ MEASURED = {
     r0: q.initial_residual,
     gamma: q.gamma,
 }
+
+
+def _monitored(time: str) -> dict[Symbol, Quantity]:
+    """The quantities of conclusions (i) and (ii) at time `time` of training."""
+    return {
+        s: replace(
+            quantity, name=s.name, text=f"{text}({time}){end}", latex=rf"{latex}({time}){tail}"
+        )
+        for s, quantity, text, end, latex, tail in (
+            (Wt, q.norm_input_weights, "‖W", "‖", r"\|W", r"\|"),
+            (At, q.norm_implicit_weights, "‖A", "‖", r"\|A", r"\|"),
+            (bt, q.norm_output_weights, "‖b", "‖", r"\|b", r"\|"),
+            (Zt, q.sigma_min_equilibrium, "σ_min(Z", ")", r"\sigma_{\min}(Z", ")"),
+        )
+    }
+
+
 RADII = {
     lam1: nW + C1,
     lam2: nA + C2,
@@ -74,7 +92,6 @@ READING = (
     "σ_min(Z) is read as the square root of λ_min(Z Zᵀ), as the proof uses it; it is 0 when m < N.",
     "γ belongs to the model and is fixed before anything is measured; γ₀ < 1 then limits C₂.",
 )
-STAY = "operator norms stay below their bounds"
 
 # --- statements ------------------------------------------------------------------------------------
 
@@ -86,6 +103,7 @@ GF_RELU = Theorem(
     setting="gradient flow on 1/2 ‖Z b − y‖², W, A and b trained",
     measured=MEASURED,
     chosen={C1: free, C2: free, C3: free},
+    monitored=_monitored("t"),
     definitions=RADII,
     hypotheses=(
         *WELL_POSED,
@@ -93,10 +111,10 @@ GF_RELU = Theorem(
         Hypothesis("(15)", alpha0**3 >= B * 8 * lam3 / (1 - gamma0) ** 2 * XF**2 * r0),
     ),
     conclusions=(
-        Conclusion("(i) W", Wk <= lam1, STAY),
-        Conclusion("(i) A", Ak <= lam2, STAY),
-        Conclusion("(i) b", bk <= lam3, STAY),
-        Conclusion("(ii)", Zk >= alpha0 / 2, "σ_min(Z(t)) keeps half of its initial value"),
+        Conclusion("(i) W", Wt <= lam1),
+        Conclusion("(i) A", At <= lam2),
+        Conclusion("(i) b", bt <= lam3),
+        Conclusion("(ii)", Zt >= alpha0 / 2, "half of the initial value is kept"),
     ),
     rate=Rate("(iii)", gap=alpha0**2 / 2, per="unit time"),
     reading=READING,
@@ -110,6 +128,7 @@ GD_RELU = Theorem(
     setting="gradient descent with step η on 1/2 ‖Z b − y‖², W, A and b trained",
     measured={**MEASURED, N: q.samples},
     chosen={C1: free, C2: free, C3: free, eta: largest("(20)")},
+    monitored=_monitored("k"),
     definitions={**RADII, lam_bar: B * (B * lam1**-2 + lam3**-2) ** -2},
     hypotheses=(
         *WELL_POSED,
@@ -119,14 +138,15 @@ GD_RELU = Theorem(
         Hypothesis("η > 0", eta > 0),
         Hypothesis(
             "(20)",
-            eta < Min(4 / alpha0**2, 2 * (1 - gamma0) ** 2 * lam_bar * lam1**-4 * lam3**-2 * XF**-2),
+            eta
+            < Min(4 / alpha0**2, 2 * (1 - gamma0) ** 2 * lam_bar * lam1**-4 * lam3**-2 * XF**-2),
         ),
     ),
     conclusions=(
-        Conclusion("(i) W", Wk <= lam1, STAY),
-        Conclusion("(i) A", Ak <= lam2, STAY),
-        Conclusion("(i) b", bk <= lam3, STAY),
-        Conclusion("(ii)", Zk >= alpha0 / 2, "σ_min(Z(k)) keeps half of its initial value"),
+        Conclusion("(i) W", Wt <= lam1),
+        Conclusion("(i) A", At <= lam2),
+        Conclusion("(i) b", bt <= lam3),
+        Conclusion("(ii)", Zt >= alpha0 / 2, "half of the initial value is kept"),
     ),
     rate=Rate("(iii)", gap=eta * alpha0**2 / 4, per="step"),
     references=(Reference(eta, 1 / N, "the paper's step size 1/N"),),
@@ -151,7 +171,7 @@ RELU_WELLPOSED = Theorem(
         ZF: q.frobenius_norm_equilibrium,
         Zl: q.frobenius_norm_iterates,
     },
-    chosen={M: least(nA)},
+    chosen={M: least(nA * (1 + Rational(1, 10**9)))},
     definitions={gamma0: gamma * M},
     hypotheses=(
         Hypothesis("γ > 0", gamma > 0),
@@ -163,7 +183,10 @@ RELU_WELLPOSED = Theorem(
         Conclusion("‖Z^ℓ‖", Zl <= PhiF / (1 - gamma0), "the first 20 iterates are bounded"),
         Conclusion("‖Z‖", ZF <= PhiF / (1 - gamma0), "the equilibrium is bounded"),
     ),
-    reading=("M is taken as small as possible, where the lemma says most.",),
+    reading=(
+        "M is taken just above ‖A‖, where the lemma says most; the room of 1e-9 lets an instance that "
+        "attains the bound (such as A = I) be decided.",
+    ),
 )
 
 Wa, Wb, Aa, Ab, dW, dA, dZ = symbols(

@@ -49,11 +49,15 @@ class Landscape:
         assert self.rate_of is not None
         return self._call(self.rate_of, known, logs)[0]
 
-    def _call(self, f: Callable[..., object], known: Mapping[Symbol, float], logs: Floats) -> Floats:
+    def _call(
+        self, f: Callable[..., object], known: Mapping[Symbol, float], logs: Floats
+    ) -> Floats:
         fixed = [np.longdouble(known[s]) for s in self.inputs]
         with np.errstate(all="ignore"):
             out = f(*fixed, *np.exp(logs).T)
-            rows = [np.broadcast_to(np.asarray(row, dtype=np.longdouble), logs.shape[:1]) for row in out]  # type: ignore[attr-defined]
+            rows = [
+                np.broadcast_to(np.asarray(row, dtype=np.longdouble), logs.shape[:1]) for row in out
+            ]  # type: ignore[attr-defined]
             return np.where(np.isnan(stack := np.stack(rows)), -np.inf, stack)
 
 
@@ -111,7 +115,9 @@ def _newton(objective: Objective, start: Floats, step: float, rounds: int = 60) 
     for _ in range(rounds):
         pairs = [(i, j) for i in range(n) for j in range(i)]
         stencil = [x, *(x + u for u in units), *(x - u for u in units)]
-        stencil += [x + s * units[i] + t * units[j] for i, j in pairs for s in (1, -1) for t in (1, -1)]
+        stencil += [
+            x + s * units[i] + t * units[j] for i, j in pairs for s in (1, -1) for t in (1, -1)
+        ]
         values = objective(np.stack(stencil))
         if not np.all(np.isfinite(values)):
             step /= 4

@@ -67,6 +67,4 @@ def environment(
 
 def judge_hypotheses(theorem: Theorem, values: Values) -> dict[str, Judgement]:
     """Every hypothesis that can be checked, by its number."""
-    return {
-        h.id: judge(h.claim, values) for h in theorem.hypotheses if h.claim is not None
-    }
+    return {h.id: judge(h.claim, values) for h in theorem.hypotheses if h.claim is not None}

@@ -40,9 +40,7 @@ def no_choice_works(
         for h in theorem.hypotheses
         if h.claim is not None and not h.claim.free_symbols & open_steps
     ]
-    definitions = {
-        s: e for s, e in theorem.definitions.items() if not e.free_symbols & open_steps
-    }
+    definitions = {s: e for s, e in theorem.definitions.items() if not e.free_symbols & open_steps}
     caps = {
         c.lhs: evaluate(c.rhs, {}) for c in claims if c.lhs in definitions and c.rhs.is_Number
         and isinstance(c, LessThan | StrictLessThan)

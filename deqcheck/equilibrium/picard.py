@@ -23,6 +23,10 @@ def solve(
         if not residuals[-1] < float("inf"):
             break
         # At the rounding floor the residual stops falling; the proof measures what is left.
-        if len(residuals) > 20 and residuals[-1] < 1e-12 and residuals[-1] >= min(residuals[-20:-10]):
+        if (
+            len(residuals) > 20
+            and residuals[-1] < 1e-12
+            and residuals[-1] >= min(residuals[-20:-10])
+        ):
             return Solution(Z, "Picard", tuple(residuals))
     raise NotConverged("Picard iteration", tuple(residuals))

@@ -48,6 +48,7 @@ class Family:
         for name in given:
             if name not in known:
                 raise unknown(f"setting for {theorem.key}", name, known)
+        given = {**theorem.defaults, **given}
         return {
             name: setting.read(name, given[name]) if name in given else setting.default
             for name, setting in known.items()

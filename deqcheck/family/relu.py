@@ -16,7 +16,16 @@ from deqcheck.enclosure import Enclosure
 from deqcheck.enclosure.matrix import Matrix
 from deqcheck.equilibrium import closed_form, engine
 from deqcheck.error import InputError
-from deqcheck.family import Family, Setting, Settings, auto_or_positive, one_of, positive, text, whole
+from deqcheck.family import (
+    Family,
+    Setting,
+    Settings,
+    auto_or_positive,
+    one_of,
+    positive,
+    text,
+    whole,
+)
 from deqcheck.models.relu import DEFAULT_INITIALISATION, INITIALISATIONS, ReluImplicit
 from deqcheck.truth import HOLDS
 
@@ -135,14 +144,16 @@ def build(data: Data, settings: Settings, device: str) -> ReluPoint:
     W, A, b = (torch.from_numpy(np.ascontiguousarray(a)).to(device) for a in arrays)
     top = rigor.spectral_norm(A)
     wanted = settings["gamma"]
-    gamma = 0.5 / top.floats()[1] if wanted == "auto" else float(str(wanted))
+    gamma = float(f"{0.5 / top.midpoint():.6g}") if wanted == "auto" else float(str(wanted))
     if (top * Enclosure.exact(gamma) < 1) is not HOLDS:
         limit = 1 / top.floats()[1]
         raise InputError(
             f"gamma = {gamma:g} is not below 1/||A|| = {limit:.6g}, so an equilibrium need not exist; "
             f"take --gamma below {limit:.6g} or leave it at auto."
         )
-    return ReluPoint(ReluImplicit(W, A, b, gamma), X, y, float(str(settings.get("distance", 0.1))), seed)
+    return ReluPoint(
+        ReluImplicit(W, A, b, gamma), X, y, float(str(settings.get("distance", 0.1))), seed
+    )
 
 
 FAMILY = Family(
@@ -156,11 +167,28 @@ FAMILY = Family(
         Setting("data", "sphere", text, "built-in generator, or a file with inputs and labels"),
         Setting("classes", None, text, "two classes of a labelled file, such as 0,1"),
         Setting("init", DEFAULT_INITIALISATION, one_of(*INITIALISATIONS), "initialisation by name"),
-        Setting("scale", "auto", auto_or_positive, "factor beta on theta(0); auto: the smallest that works"),
-        Setting("gamma", "auto", auto_or_positive, "the scalar gamma at scale 1; auto: 1/(2 ||A||)"),
-        Setting("eta", "auto", auto_or_positive, "step size; auto: the largest that is allowed", special=True),
         Setting(
-            "distance", 0.1, positive, "relative distance of the second pair of weights", special=True
+            "scale",
+            "auto",
+            auto_or_positive,
+            "factor beta on theta(0); auto: the smallest that works",
+        ),
+        Setting(
+            "gamma", "auto", auto_or_positive, "the scalar gamma at scale 1; auto: 1/(2 ||A||)"
+        ),
+        Setting(
+            "eta",
+            "auto",
+            auto_or_positive,
+            "step size; auto: the largest that is allowed",
+            special=True,
+        ),
+        Setting(
+            "distance",
+            0.1,
+            positive,
+            "relative distance of the second pair of weights",
+            special=True,
         ),
     ),
     memory=_memory,

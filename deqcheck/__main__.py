@@ -1,0 +1,5 @@
+"""`python -m deqcheck`."""
+
+from deqcheck.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""Results for people and programs: the only home of rich."""

@@ -1,0 +1,96 @@
+"""Results as JSON: bounds are decimal strings rounded outward, so that nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import Any
+
+from deqcheck.enclosure import Enclosure
+from deqcheck.report.sentence import conclusion
+from deqcheck.verdict import Json, Line, Result
+
+SCHEMA_VERSION = 1
+
+
+def bounds(x: Enclosure | None) -> Json:
+    """{lo, hi} as decimal strings, or null for an unchecked line."""
+    if x is None:
+        return None
+    lo, hi = x.decimals(20)
+    return {"lo": lo, "hi": hi}
+
+
+def _line(line: Line) -> Json:
+    return {
+        "id": line.id,
+        "status": line.status.value,
+        "verdict": None if line.verdict is None else line.verdict.value,
+        "lhs": bounds(line.lhs),
+        "rhs": bounds(line.rhs),
+        "margin_log10": line.margin,
+        "latex": line.latex,
+        "formula": line.formula,
+        "text": line.text,
+        "note": line.note,
+    }
+
+
+def to_json(result: Result) -> dict[str, Any]:
+    """The documented form; see result.schema.json."""
+    rate, found = result.rate, result.equilibrium
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "theorem": {
+            "key": result.key,
+            "title": result.title,
+            "source": result.source,
+            "paper": result.paper,
+            "reading": list(result.reading),
+        },
+        "instance": dict(result.instance),
+        "quantities": {q.name: {**_named(q.value), "latex": q.latex, "text": q.text, "meaning": q.meaning} for q in result.quantities},
+        "constants": {c.name: c.value for c in result.constants},
+        "constants_chosen_by": {c.name: c.how for c in result.constants},
+        "hypotheses": [_line(h) for h in result.hypotheses],
+        "conclusions": [_line(c) for c in result.conclusions],
+        "rate": None if rate is None else {
+            "id": rate.id,
+            "per": rate.per,
+            "one_minus_rate": bounds(rate.one_minus_rate),
+            "half_life_steps": bounds(rate.half_life),
+            "measured": rate.measured,
+            "guaranteed": rate.guaranteed,
+            "formula": rate.formula,
+            "latex": rate.latex,
+        },
+        "equilibrium": None if found is None else {
+            "method": found.method,
+            "iterations": found.iterations,
+            "residual": found.residual,
+            "radius": bounds(found.radius),
+            "contraction": bounds(found.contraction),
+        },
+        "verdict": result.verdict.value,
+        "outcome": result.outcome.name,
+        "conclusion": conclusion(result),
+        "timings": dict(result.timings),
+        "environment": dict(result.environment),
+    }  # fmt: skip
+
+
+def _named(x: Enclosure) -> dict[str, str]:
+    lo, hi = x.decimals(20)
+    return {"lo": lo, "hi": hi}
+
+
+def dumps(document: dict[str, Any]) -> str:
+    """Text that diffs well."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema that every result satisfies."""
+    text = (resources.files("deqcheck.report") / "result.schema.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded

@@ -1,0 +1,262 @@
+"""Reports for a terminal: readable at 80 columns, without colour, and when piped."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from deqcheck.family import Family
+from deqcheck.report.number import certain, decades, enclosed, short
+from deqcheck.report.sentence import conclusion
+from deqcheck.statement import Theorem
+from deqcheck.truth import FAILS, HOLDS, Truth
+from deqcheck.verdict import Line, Result
+
+COLOUR = {HOLDS: "green", FAILS: "red", None: "dim"}
+MARK = {"HOLDS": "✓ HOLDS", "FAILS": "✗ FAILS", "UNDECIDED": "? UNDECIDED"}
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console no wider than 100 columns, and of exactly 80 when piped, so that output is stable."""
+    out = Console(stderr=stderr, highlight=False)
+    if not out.is_terminal:
+        return Console(stderr=stderr, highlight=False, width=80, no_color=True)
+    return Console(stderr=stderr, highlight=False, width=min(out.width, 100))
+
+
+def _colour(truth: Truth | None) -> str:
+    return COLOUR.get(truth, "yellow")
+
+
+def _table(*columns: tuple[str, str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=False, show_edge=False)
+    for name, justify in columns:
+        table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    return table
+
+
+def report(result: Result) -> RenderableType:
+    """Everything about one check, the conclusion first."""
+    parts: list[RenderableType] = [
+        Panel(
+            Text(conclusion(result)),
+            title=Text(f" {MARK[result.verdict.value]} ", style=f"bold {_colour(result.verdict)}"),
+            subtitle=Text(f" {result.key} · {result.source} "),
+            border_style=_colour(result.verdict),
+            padding=(1, 2),
+        ),
+        _section("Instance", _instance(result)),
+    ]
+    if result.quantities:
+        parts.append(_section("Measured (certified enclosures)", _quantities(result)))
+    if result.constants:
+        parts.append(_section("Constants", _constants(result)))
+    parts.append(_section("Hypotheses", _lines(result.hypotheses)))
+    if result.conclusions:
+        parts.append(_section("Conclusions", _lines(result.conclusions)))
+    if result.rate is not None:
+        parts.append(_section("Rate", _rate(result)))
+    if result.reading:
+        parts.append(_section("How the print is read", _notes(result.reading)))
+    total = sum(result.timings.values())
+    parts.append(Text(f"{total:.1f} s on {result.environment.get('device')}", style="dim"))
+    return Group(*parts)
+
+
+def _notes(lines: tuple[str, ...]) -> RenderableType:
+    grid = Table.grid(padding=(0, 1))
+    for line in lines:
+        grid.add_row("·", line)
+    return grid
+
+
+def _section(title: str, body: RenderableType) -> RenderableType:
+    return Group(Text(title, style="bold"), Padding(body, (0, 0, 1, 2)))
+
+
+def _instance(result: Result) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    settings = result.instance["settings"]
+    assert isinstance(settings, dict)
+    data = f"{settings['data']}, {result.instance['samples']} samples of dimension {result.instance['dim']}"
+    if settings.get("classes"):
+        data += f", classes {settings['classes']}"
+    shown = ("samples", "dim", "data", "classes", "scale", "eta")
+    rest = [f"{k} {v}" for k, v in settings.items() if k not in shown and v is not None]
+    facts = [("data", data), ("model", ", ".join(rest))]
+    scale = result.instance.get("scale")
+    if isinstance(scale, float):
+        facts.append(
+            (
+                "scale",
+                f"{short(scale)} ({settings['scale'] if settings['scale'] == 'auto' else 'given'})",
+            )
+        )
+    if (found := result.equilibrium) is not None:
+        how = f"{found.method}, {found.iterations} iterations" if found.iterations else found.method
+        facts.append(("equilibrium", f"{how}; true Z within {enclosed_radius(result)} (Frobenius)"))
+    for name, value in facts:
+        grid.add_row(Text(name, style="dim"), value)
+    return grid
+
+
+def enclosed_radius(result: Result) -> str:
+    """The certified distance between the computed and the true equilibrium."""
+    assert result.equilibrium is not None
+    return short(result.equilibrium.radius.floats()[1], 2)
+
+
+def _quantities(result: Result) -> RenderableType:
+    table = _table(("", "left"), ("value", "right"), ("known to", "right"), ("meaning", "left"))
+    for q in result.quantities:
+        table.add_row(q.text, enclosed(q.value, 6), certain(q.value), Text(q.meaning, style="dim"))
+    return table
+
+
+def _constants(result: Result) -> RenderableType:
+    table = _table(("", "left"), ("value", "right"), ("chosen", "left"))
+    for c in result.constants:
+        table.add_row(c.text, short(c.value), Text(c.how, style="dim"))
+    return table
+
+
+def _lines(lines: tuple[Line, ...]) -> RenderableType:
+    checked = [line for line in lines if line.lhs is not None]
+    others = [line for line in lines if line.lhs is None]
+    parts = [*([_checked(checked)] if checked else []), *([_unchecked(others)] if others else [])]
+    notes = sorted({line.note for line in lines if line.note})
+    if checked:
+        words = "margins in decades" + "".join(f"; {note}" for note in notes)
+        parts.append(Text(words, style="dim"))
+    return Group(*parts)
+
+
+def _checked(lines: list[Line]) -> RenderableType:
+    table = _table(
+        ("", "left"), ("", "left"), ("", "left"), ("left side", "right"), ("", "center"),
+        ("right side", "right"), ("margin", "right"),
+    )  # fmt: skip
+    for line in lines:
+        assert line.verdict is not None and line.lhs is not None and line.rhs is not None
+        table.add_row(
+            line.id,
+            Text(line.status.value, style="dim"),
+            Text(MARK[line.verdict.value], style=_colour(line.verdict)),
+            enclosed(line.lhs),
+            _relation(line.formula),
+            enclosed(line.rhs),
+            decades(line.margin),
+        )
+    return table
+
+
+def _unchecked(lines: list[Line]) -> RenderableType:
+    """What is assumed, or implied by the theorem, rather than measured on the instance."""
+    table = _table(("", "left"), ("", "left"), ("", "left"), ("", "left"))
+    table.show_header = False
+    for line in lines:
+        verdict = f" {MARK[line.verdict.value]}" if line.verdict is not None else ""
+        table.add_row(
+            line.id,
+            Text(line.status.value + verdict, style="dim"),
+            line.formula,
+            Text(line.text, style="dim"),
+        )
+    return table
+
+
+def _relation(formula: str) -> str:
+    return next((sign for sign in "≥≤><" if f" {sign} " in formula), "")
+
+
+def _rate(result: Result) -> RenderableType:
+    rate = result.rate
+    assert rate is not None
+    grid = Table.grid(padding=(0, 2))
+    word = "guaranteed" if rate.guaranteed else "would be, if the hypotheses held"
+    name = "1 − rate" if rate.per == "step" else "exponent"
+    grid.add_row(
+        Text(f"{name} per {rate.per}", style="dim"), f"{enclosed(rate.one_minus_rate)}  ({word})"
+    )
+    unit = "steps" if rate.per == "step" else "units of time"
+    grid.add_row(Text("half-life", style="dim"), f"{enclosed(rate.half_life)} {unit}")
+    grid.add_row(Text("formula", style="dim"), rate.formula)
+    return grid
+
+
+# --- statements ------------------------------------------------------------------------------------
+
+
+def catalogue(theorems: list[Theorem]) -> RenderableType:
+    """One row per theorem."""
+    table = _table(("key", "left"), ("result", "left"), ("says", "left"))
+    for t in theorems:
+        table.add_row(Text(t.key, style="bold"), str(t.source), t.title)
+    return table
+
+
+def statement(theorem: Theorem, family: Family | None = None) -> RenderableType:
+    """A theorem typeset from its sympy objects."""
+    parts: list[RenderableType] = [
+        Panel(
+            Group(Text(theorem.title, style="bold"), Text(f"{theorem.source}. {theorem.source.paper}."), Text(f"Setting: {theorem.setting}.")),
+            title=Text(f" {theorem.key} ", style="bold"),
+        )
+    ]  # fmt: skip
+    grid = _table(("", "left"), ("", "left"), ("", "left"))
+    grid.show_header = False
+    for symbol, q in theorem.measured.items():
+        grid.add_row(theorem.pretty(symbol), Text("measured", style="green"), q.meaning)
+    for symbol, choice in theorem.chosen.items():
+        grid.add_row(theorem.pretty(symbol), Text("chosen", style="yellow"), theorem.rule(choice))
+    parts.append(_section("Symbols", grid))
+    if theorem.definitions:
+        body = Group(
+            *(
+                _formula("", f"{theorem.pretty(s)} :=", theorem.pretty(e))
+                for s, e in theorem.definitions.items()
+            )
+        )
+        parts.append(_section("where", body))
+    for title, lines in (("Hypotheses", theorem.hypotheses), ("Conclusions", theorem.conclusions)):
+        rows = [
+            _formula(x.id, "", theorem.pretty(x.claim) if x.claim is not None else "", x.text)
+            for x in lines
+        ]
+        if title == "Conclusions" and theorem.rate is not None:
+            rate = theorem.rate
+            words = (
+                f"the {rate.of} shrinks by 1 − this per step"
+                if rate.per == "step"
+                else f"the {rate.of} shrinks like exp(−this · t)"
+            )
+            rows.append(_formula(rate.id, "", theorem.pretty(rate.gap), words))
+        parts.append(_section(title, Group(*rows)))
+    if theorem.reading:
+        parts.append(_section("How the print is read", _notes(theorem.reading)))
+    return Group(*parts)
+
+
+def _formula(number: str, head: str, body: str, words: str = "") -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(width=9, vertical="middle")
+    grid.add_column(vertical="middle", no_wrap=True, overflow="fold")
+    left = "\n".join(_beside(head, body)) if head else body
+    grid.add_row(
+        Text(number, style="bold cyan"),
+        Group(Text(left, no_wrap=True), Text(words, style="dim"))
+        if words
+        else Text(left, no_wrap=True),
+    )
+    return Padding(grid, (0, 0, 1, 0))
+
+
+def _beside(head: str, body: str) -> list[str]:
+    """A one-line head at the middle of a two-dimensional formula."""
+    lines = body.splitlines() or [""]
+    middle = (len(lines) - 1) // 2
+    return [(head if i == middle else " " * len(head)) + " " + line for i, line in enumerate(lines)]
