@@ -95,7 +95,7 @@ def verify(
         "settings": dict(settings),
         "pins": {s.name: v for s, v in pinned.items()},
         "device": where,
-        "data": data.origin,
+        "data": {**data.origin},
         "samples": int(data.X.shape[0]),
         "dim": int(data.X.shape[1]),
     }
@@ -118,8 +118,7 @@ def verify(
         paper=theorem.source.paper,
         instance=instance,
         quantities=tuple(
-            Measured(q.name, q.text, q.latex, q.meaning, assessment.measured[s])
-            for s, q in theorem.measured.items()
+            Measured(q.name, q.text, q.latex, q.meaning, assessment.measured[s]) for s, q in theorem.measured.items()
         ),
         constants=_constants(theorem, assessment, pinned),
         hypotheses=_hypotheses(theorem, assessment, pinned),
@@ -138,9 +137,7 @@ def verify(
 # --- settings and data -----------------------------------------------------------------------------
 
 
-def read_pins(
-    theorem: Theorem, pins: Mapping[str, str], settings: Mapping[str, Value]
-) -> dict[Symbol, float]:
+def read_pins(theorem: Theorem, pins: Mapping[str, str], settings: Mapping[str, Value]) -> dict[Symbol, float]:
     """Constants fixed by the user: `--set C1=1`, and `--eta 1e-3` for the step."""
     names = {s.name.replace("_", ""): s for s in theorem.chosen}
     pinned: dict[Symbol, float] = {}
@@ -148,9 +145,7 @@ def read_pins(
         plain = name.replace("_", "")
         if plain not in names:
             if name in theorem.symbols:
-                raise InputError(
-                    f"{name} is not a constant to choose in {theorem.key}; it is measured."
-                )
+                raise InputError(f"{name} is not a constant to choose in {theorem.key}; it is measured.")
             raise unknown(f"constant of {theorem.key}", name, (s.name for s in theorem.chosen))
         try:
             value = float(text)
@@ -184,7 +179,7 @@ def load_data(family: Family, settings: dict[str, Value], device: str) -> data_m
         seed=int(settings["seed"] or 0),
         classes=None if settings["classes"] is None else str(settings["classes"]),
     )
-    _require(family, settings, *data.X.shape, device)
+    _require(family, settings, data.X.shape[0], data.X.shape[1], device)
     return data
 
 
@@ -196,24 +191,16 @@ def _require(family: Family, settings: Mapping[str, Value], n: int, d: int, devi
 # --- measuring and choosing ------------------------------------------------------------------------
 
 
-def measure(
-    theorem: Theorem, point: Any, effort: int, only: frozenset[Symbol] | None = None
-) -> Enclosures:
+def measure(theorem: Theorem, point: Any, effort: int, only: frozenset[Symbol] | None = None) -> Enclosures:
     """Enclose every measured quantity, or the ones asked for."""
-    return {
-        s: q.measure(point, effort)
-        for s, q in theorem.measured.items()
-        if only is None or s in only
-    }
+    return {s: q.measure(point, effort) for s, q in theorem.measured.items() if only is None or s in only}
 
 
 def _floats(values: Mapping[Symbol, Enclosure]) -> dict[Symbol, float]:
     return {s: v.midpoint() for s, v in values.items()}
 
 
-def _determined(
-    theorem: Theorem, measured: Enclosures, pinned: Mapping[Symbol, float]
-) -> dict[Symbol, float]:
+def _determined(theorem: Theorem, measured: Enclosures, pinned: Mapping[Symbol, float]) -> dict[Symbol, float]:
     """Pinned constants and those that a rule fixes from the measurements alone."""
     fixed = dict(pinned)
     for symbol, choice in theorem.chosen.items():
@@ -286,9 +273,7 @@ def _nudged(
     return scale, point, assessment
 
 
-def assess(
-    theorem: Theorem, point: Any, pinned: Mapping[Symbol, float], clock: Clock
-) -> Assessment:
+def assess(theorem: Theorem, point: Any, pinned: Mapping[Symbol, float], clock: Clock) -> Assessment:
     """Judge the hypotheses with as much effort as it takes to decide them, and no more."""
     with clock.stage("quantities"):
         measured = measure(theorem, point, rigor.CHEAP)
@@ -299,9 +284,7 @@ def assess(
         if effort is None or not open_ids:
             return assessment
         with clock.stage("quantities"):
-            for s, better in measure(
-                theorem, point, effort, _blurred(theorem, open_ids, measured)
-            ).items():
+            for s, better in measure(theorem, point, effort, _blurred(theorem, open_ids, measured)).items():
                 measured[s] = measured[s].intersect(better)
     raise AssertionError("unreachable")
 
@@ -318,26 +301,18 @@ def _blurred(theorem: Theorem, ids: list[str], measured: Enclosures) -> frozense
 
 def _judge(theorem: Theorem, measured: Enclosures, pinned: Mapping[Symbol, float]) -> Assessment:
     fixed = _determined(theorem, measured, pinned)
-    constants, _ = choose.choose_constants(
-        theorem, {**_floats(measured), **fixed}, frozenset(fixed)
-    )
+    constants, _ = choose.choose_constants(theorem, {**_floats(measured), **fixed}, frozenset(fixed))
     constants = {**fixed, **constants}
     for symbol, choice in theorem.chosen.items():
         if choice.rule is Rule.LARGEST and symbol not in constants:
             constants[symbol] = _largest_below(theorem, str(choice.of), measured, constants)
     values = environment(theorem, measured, {s: Enclosure.exact(c) for s, c in constants.items()})
     judgements = judge_hypotheses(theorem, values)
-    free = frozenset(
-        s for s, c in theorem.chosen.items() if c.rule is Rule.FREE and s not in pinned
-    )
-    return Assessment(
-        measured, constants, values, *_honest(theorem, judgements, measured, fixed, free)
-    )
+    free = frozenset(s for s, c in theorem.chosen.items() if c.rule is Rule.FREE and s not in pinned)
+    return Assessment(measured, constants, values, *_honest(theorem, judgements, measured, fixed, free))
 
 
-def _largest_below(
-    theorem: Theorem, number: str, measured: Enclosures, constants: Mapping[Symbol, float]
-) -> float:
+def _largest_below(theorem: Theorem, number: str, measured: Enclosures, constants: Mapping[Symbol, float]) -> float:
     """The largest float that certainly satisfies `symbol < bound`."""
     claim = theorem.hypothesis(number).claim
     assert claim is not None
@@ -364,24 +339,15 @@ def _honest(
     exact = {s: Enclosure.exact(c) for s, c in fixed.items()}
     order = tuple(s for s in theorem.chosen if s in free)
     if refute.no_choice_works(theorem, measured, exact, order):
-        return judgements, dict.fromkeys(
-            depends, "certified: no choice of the constants satisfies all"
-        )
-    withdrawn = {
-        n: Judgement(j.lhs, j.rhs, UNDECIDED, j.margin) if n in depends else j
-        for n, j in judgements.items()
-    }
-    return withdrawn, dict.fromkeys(
-        depends, "fails at the best constants found; others not excluded"
-    )
+        return judgements, dict.fromkeys(depends, "certified: no choice of the constants satisfies all")
+    withdrawn = {n: Judgement(j.lhs, j.rhs, UNDECIDED, j.margin) if n in depends else j for n, j in judgements.items()}
+    return withdrawn, dict.fromkeys(depends, "fails at the best constants found; others not excluded")
 
 
 # --- results ---------------------------------------------------------------------------------------
 
 
-def _constants(
-    theorem: Theorem, assessment: Assessment, pinned: Mapping[Symbol, float]
-) -> tuple[Constant, ...]:
+def _constants(theorem: Theorem, assessment: Assessment, pinned: Mapping[Symbol, float]) -> tuple[Constant, ...]:
     return tuple(
         Constant(
             s.name,
@@ -389,20 +355,14 @@ def _constants(
             assessment.constants[s],
             "pinned" if s in pinned else theorem.rule(c),
             s in pinned,
-        )  # fmt: skip
+        )
         for s, c in theorem.chosen.items()
     )
 
 
-def _hypotheses(
-    theorem: Theorem, assessment: Assessment, pinned: Mapping[Symbol, float]
-) -> tuple[Line, ...]:
-    chosen = {
-        str(c.of) for s, c in theorem.chosen.items() if c.rule is Rule.LARGEST and s not in pinned
-    }
-    open_steps = {
-        s for s, c in theorem.chosen.items() if c.rule is Rule.LARGEST and s not in pinned
-    }
+def _hypotheses(theorem: Theorem, assessment: Assessment, pinned: Mapping[Symbol, float]) -> tuple[Line, ...]:
+    chosen = {str(c.of) for s, c in theorem.chosen.items() if c.rule is Rule.LARGEST and s not in pinned}
+    open_steps = {s for s, c in theorem.chosen.items() if c.rule is Rule.LARGEST and s not in pinned}
     lines = []
     for h in theorem.hypotheses:
         if h.claim is None:
@@ -416,9 +376,7 @@ def _hypotheses(
     return tuple(lines)
 
 
-def _line(
-    theorem: Theorem, number: str, claim: Any, text: str, j: Judgement, status: Status, note: str
-) -> Line:
+def _line(theorem: Theorem, number: str, claim: Any, text: str, j: Judgement, status: Status, note: str) -> Line:
     return Line(
         number, status, j.truth, theorem.plain(claim), theorem.latex(claim), text,
         j.lhs, j.rhs, j.certified_margin, note,
@@ -437,9 +395,7 @@ def _conclusions(theorem: Theorem, assessment: Assessment, point: Any) -> tuple[
         judgement = judge(c.claim, assessment.values)
         if judgement.truth is UNDECIDED:
             symbols = theorem.expand(c.claim).free_symbols
-            sharper = measure(
-                theorem, point, rigor.PRECISE, frozenset(symbols) & set(theorem.measured)
-            )
+            sharper = measure(theorem, point, rigor.PRECISE, frozenset(symbols) & set(theorem.measured))
             constants = {s: Enclosure.exact(v) for s, v in assessment.constants.items()}
             values = environment(theorem, {**assessment.measured, **sharper}, constants)
             judgement = judge(c.claim, values)
@@ -470,9 +426,7 @@ def _rate(theorem: Theorem, assessment: Assessment) -> Guarantee | None:
     )  # fmt: skip
 
 
-def _references(
-    theorem: Theorem, assessment: Assessment, pinned: Mapping[Symbol, float]
-) -> list[str]:
+def _references(theorem: Theorem, assessment: Assessment, pinned: Mapping[Symbol, float]) -> list[str]:
     """What the paper's own recommendation would give in place of our choice."""
     remarks = []
     for reference in theorem.references:
@@ -489,9 +443,7 @@ def _references(
             remarks.append(f"At {reference.text}, {choice.of} {verb}.")
             continue
         fixed = {s: Enclosure.exact(c) for s, c in pinned.items()} | {reference.symbol: value}
-        free = tuple(
-            s for s, c in theorem.chosen.items() if c.rule is Rule.FREE and s not in pinned
-        )
+        free = tuple(s for s, c in theorem.chosen.items() if c.rule is Rule.FREE and s not in pinned)
         ever = refute.no_choice_works(theorem, assessment.measured, fixed, free)
         remarks.append(
             f"At {reference.text}, {choice.of} fails by {-margin:.3g} decades"

@@ -31,20 +31,12 @@ app = typer.Typer(
 
 Theorem = Annotated[
     str,
-    typer.Option(
-        "--theorem", "-t", metavar="KEY", help="Which theorem; see [bold]deqcheck list[/bold]."
-    ),
+    typer.Option("--theorem", "-t", metavar="KEY", help="Which theorem; see [bold]deqcheck list[/bold]."),
 ]
 Width = Annotated[str | None, typer.Option(metavar="M", help="Width of the implicit layer.")]
-Samples = Annotated[
-    str | None, typer.Option(metavar="N", help="Number of samples; default half the width.")
-]
-Dim = Annotated[
-    str | None, typer.Option(metavar="D", help="Input dimension of built-in data; default 100.")
-]
-Seed = Annotated[
-    str | None, typer.Option(metavar="S", help="Seed of data and initialisation; default 0.")
-]
+Samples = Annotated[str | None, typer.Option(metavar="N", help="Number of samples; default half the width.")]
+Dim = Annotated[str | None, typer.Option(metavar="D", help="Input dimension of built-in data; default 100.")]
+Seed = Annotated[str | None, typer.Option(metavar="S", help="Seed of data and initialisation; default 0.")]
 DataName = Annotated[
     str | None,
     typer.Option(
@@ -89,15 +81,11 @@ Extras = Annotated[
     typer.Option(
         "--with",
         metavar="NAME=VALUE",
-        help="Another setting of the model family; see [bold]deqcheck show KEY[/bold]. Repeatable.",
+        help="Another setting of the model family; an unknown name is answered with the known ones. Repeatable.",
     ),
 ]
-Device = Annotated[
-    str, typer.Option(metavar="auto|cpu|cuda|mps", help="Where to compute, in float64.")
-]
-JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Also write the result as JSON.")
-]
+Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda|mps", help="Where to compute, in float64.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write the result as JSON.")]
 Rerun = Annotated[
     Path | None,
     typer.Option(
@@ -267,7 +255,9 @@ def _progress(quiet: bool) -> Iterator[Callable[[str], None]]:
 
 
 # Typer re-exports only the leaves of its exception tree; any bad command line is one of these.
-CommandLineError = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+CommandLineError: type[Exception] = next(
+    c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException" and issubclass(c, Exception)
+)
 
 
 def main() -> None:

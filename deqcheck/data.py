@@ -183,9 +183,7 @@ def _legible(path: Path, what: str) -> Iterator[None]:
 
 def _npz(path: Path, raw: bytes) -> Read:
     if not raw.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        raise InputError(
-            f"{path} ({len(raw)} bytes) is no .npz archive; write it with numpy.savez."
-        )
+        raise InputError(f"{path} ({len(raw)} bytes) is no .npz archive; write it with numpy.savez.")
     found: dict[str, Array] = {}
     with _legible(path, "the archive"):
         archive = np.load(io.BytesIO(raw), allow_pickle=False)
@@ -329,9 +327,7 @@ def _numeric(values: Array, what: str) -> Array:
     bad = ~np.isfinite(values)
     if bad.any():
         first = [int(i) for i in np.unravel_index(int(bad.argmax()), bad.shape)]
-        raise InputError(
-            f"{what} has {int(bad.sum())} NaN or inf, the first at {first}; remove them."
-        )
+        raise InputError(f"{what} has {int(bad.sum())} NaN or inf, the first at {first}; remove them.")
     return values
 
 

@@ -15,24 +15,20 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 def choose(name: str) -> str:
     """The device to use; one that cannot compute in float64 is refused, never silently replaced."""
-    kind = name.split(":")[0]
+    kind = name.partition(":")[0]
     if kind not in DEVICES:
         raise unknown("device", name, DEVICES)
     if kind == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if kind == "mps":
-        raise InputError(
-            "device 'mps' cannot compute in float64, which the proofs need; use cpu or cuda."
-        )
+        raise InputError("device 'mps' cannot compute in float64, which the proofs need; use cpu or cuda.")
     if kind == "cuda":
         if not torch.cuda.is_available():
             raise InputError("device 'cuda' is not available here; use --device cpu or auto.")
         try:
             torch.zeros(1, dtype=torch.float64, device=name)
         except RuntimeError as error:
-            raise InputError(
-                f"device {name!r} cannot be used: {str(error).splitlines()[0]}."
-            ) from None
+            raise InputError(f"device {name!r} cannot be used: {str(error).splitlines()[0]}.") from None
     return name
 
 

@@ -38,9 +38,7 @@ def catalogue() -> Mapping[str, Theorem]:
     for path in sorted(folder().glob("[!_]*.py")):
         for value in vars(_module(path)).values():
             if isinstance(value, Theorem) and found.setdefault(value.key, value) is not value:
-                raise InputError(
-                    f"two theorems have the key {value.key!r}; the second is in {path.name}."
-                )
+                raise InputError(f"two theorems have the key {value.key!r}; the second is in {path.name}.")
     return found
 
 

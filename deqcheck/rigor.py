@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -127,14 +128,20 @@ def _top_vector(apply: Callable[[Tensor], Tensor], like: Tensor, steps: int = 64
     frame = torch.stack(basis[: len(images)])
     projected = frame @ torch.stack(images).T
     if not bool(torch.isfinite(projected).all()):
-        return basis[0]
+        first: Tensor = basis[0]
+        return first
     _, vectors = torch.linalg.eigh((projected + projected.T) / 2)
-    return frame.T @ vectors[:, -1]
+    top: Tensor = frame.T @ vectors[:, -1]
+    return top
 
 
 def _quotient(gram: Tensor, v: Tensor) -> float:
     """The Rayleigh quotient as a plain float."""
     return float(v @ (gram @ v)) / float(v @ v)
+
+
+def _solve_vector(factor: Tensor, v: Tensor) -> Tensor:
+    return torch.cholesky_solve(v[:, None], factor)[:, 0]
 
 
 def _bottom_vector(gram: Tensor) -> Tensor:
@@ -143,8 +150,9 @@ def _bottom_vector(gram: Tensor) -> Tensor:
         shift = share * float(gram.diagonal().sum())
         factor, info = torch.linalg.cholesky_ex(_shifted(gram, 1.0, shift))
         if int(info) == 0:
-            return _top_vector(lambda v: torch.cholesky_solve(v[:, None], factor)[:, 0], gram, 32)  # noqa: B023
-    return torch.linalg.eigh(gram)[1][:, 0]
+            return _top_vector(partial(_solve_vector, factor), gram, 32)
+    bottom: Tensor = torch.linalg.eigh(gram)[1][:, 0]
+    return bottom
 
 
 def _stretch(x: Tensor, v: Tensor) -> Enclosure:
@@ -225,7 +233,7 @@ def _sigma_min_svd(x: Tensor) -> Enclosure:
     """The residual of a computed SVD: survives condition numbers at which the Gram matrix is noise."""
     try:
         u, s, vh = torch.linalg.svd(x, full_matrices=False)
-    except torch.linalg.LinAlgError:
+    except RuntimeError:
         return Enclosure.between(0, frobenius(x))
     us = u * s
     residual = frobenius(x - torch.matmul(us, vh)) * (1 + relative_error(2))
@@ -249,9 +257,7 @@ def _orthogonality(rows: Tensor) -> Enclosure:
     )
 
 
-def product_norm(
-    x: Tensor, v: Tensor, target: Tensor, x_error: Real, v_norm: Enclosure
-) -> Enclosure:
+def product_norm(x: Tensor, v: Tensor, target: Tensor, x_error: Real, v_norm: Enclosure) -> Enclosure:
     """|| X' v - target || for any X' within x_error (Frobenius) of X."""
     product = torch.matmul(x, v.reshape(-1, 1)).reshape(-1)
     difference = product - target

@@ -195,8 +195,8 @@ class Theorem:
 
     def expand(self, expr: sympy.Basic) -> sympy.Basic:
         """`expr` with every definition substituted, in measured and chosen symbols only."""
-        for symbol, value in reversed(self.definitions.items()):
-            expr = expr.subs(symbol, value)
+        for symbol in reversed(list(self.definitions)):
+            expr = expr.subs(symbol, self.definitions[symbol])
         return expr
 
     def latex(self, expr: sympy.Basic) -> str:
@@ -232,9 +232,7 @@ class Theorem:
 
     def _named(self, expr: sympy.Basic) -> sympy.Basic:
         texts = {s: q.text for s, q in (*self.measured.items(), *self.monitored.items())}
-        return expr.xreplace(
-            {s: Symbol(texts.get(s) or sympy.pretty(s), real=True) for s in expr.free_symbols}
-        )
+        return expr.xreplace({s: Symbol(texts.get(s) or sympy.pretty(s), real=True) for s in expr.free_symbols})
 
 
 def _validate(theorem: Theorem) -> None:
@@ -257,7 +255,7 @@ def _validate(theorem: Theorem) -> None:
             refuse(f"symbol {symbol} carries a sign; signs are hypotheses")
     if len({s.name for s in known}) != len(known):
         refuse("two symbols share a name")
-    ids = [item.id for item in (*theorem.hypotheses, *theorem.conclusions)]
+    ids = [h.id for h in theorem.hypotheses] + [c.id for c in theorem.conclusions]
     if len(set(ids)) != len(ids):
         refuse("two statements share a number")
     for hypothesis in theorem.hypotheses:

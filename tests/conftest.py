@@ -41,6 +41,11 @@ class Oracle:
     """Exact statements about matrices of rationals."""
 
     @staticmethod
+    def ends(enclosure: object) -> tuple[Fraction | None, Fraction | None]:
+        """The ends as rationals, None where infinite."""
+        return ends(enclosure)
+
+    @staticmethod
     def inside(enclosure: object, value: Fraction) -> bool:
         """Whether an exact rational lies between the ends, infinite ends included."""
         lo, hi = ends(enclosure)

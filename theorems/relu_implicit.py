@@ -43,9 +43,7 @@ def _source(number: str) -> Source:
 
 # --- notation --------------------------------------------------------------------------------------
 
-alpha0, nW, nA, nb, XF, r0, gamma, N = symbols(
-    "alpha_0 norm_W norm_A norm_b norm_X_F r_0 gamma N", real=True
-)
+alpha0, nW, nA, nb, XF, r0, gamma, N = symbols("alpha_0 norm_W norm_A norm_b norm_X_F r_0 gamma N", real=True)
 C1, C2, C3, eta = symbols("C_1 C_2 C_3 eta", real=True)
 lam0, lam1, lam2, lam3, gamma0, B, lam_bar = symbols(
     "lambda_0 lambda_1 lambda_2 lambda_3 gamma_0 B lambda_bar", real=True
@@ -66,9 +64,7 @@ MEASURED = {
 def _monitored(time: str) -> dict[Symbol, Quantity]:
     """The quantities of conclusions (i) and (ii) at time `time` of training."""
     return {
-        s: replace(
-            quantity, name=s.name, text=f"{text}({time}){end}", latex=rf"{latex}({time}){tail}"
-        )
+        s: replace(quantity, name=s.name, text=f"{text}({time}){end}", latex=rf"{latex}({time}){tail}")
         for s, quantity, text, end, latex, tail in (
             (Wt, q.norm_input_weights, "‖W", "‖", r"\|W", r"\|"),
             (At, q.norm_implicit_weights, "‖A", "‖", r"\|A", r"\|"),
@@ -138,8 +134,7 @@ GD_RELU = Theorem(
         Hypothesis("η > 0", eta > 0),
         Hypothesis(
             "(20)",
-            eta
-            < Min(4 / alpha0**2, 2 * (1 - gamma0) ** 2 * lam_bar * lam1**-4 * lam3**-2 * XF**-2),
+            eta < Min(4 / alpha0**2, 2 * (1 - gamma0) ** 2 * lam_bar * lam1**-4 * lam3**-2 * XF**-2),
         ),
     ),
     conclusions=(
@@ -189,9 +184,7 @@ RELU_WELLPOSED = Theorem(
     ),
 )
 
-Wa, Wb, Aa, Ab, dW, dA, dZ = symbols(
-    "norm_W_a norm_W_b norm_A_a norm_A_b diff_W diff_A diff_Z", real=True
-)
+Wa, Wb, Aa, Ab, dW, dA, dZ = symbols("norm_W_a norm_W_b norm_A_a norm_A_b diff_W diff_A diff_Z", real=True)
 
 RELU_LIPSCHITZ = Theorem(
     key="relu-lipschitz",
@@ -243,8 +236,6 @@ RELU_NONNEGATIVE = Theorem(
         Hypothesis("γ > 0", gamma > 0),
         Hypothesis("γ‖A‖ < 1", gamma * nA < 1),
     ),
-    conclusions=(
-        Conclusion("Z", dist <= tau * ZF, "both sides agree to the relative tolerance τ"),
-    ),
+    conclusions=(Conclusion("Z", dist <= tau * ZF, "both sides agree to the relative tolerance τ"),),
     reading=("An equality of reals is certified as agreement to a relative tolerance τ.",),
 )

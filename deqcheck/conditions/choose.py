@@ -24,6 +24,7 @@ from deqcheck.statement import Rule, Theorem
 # Extended precision where the platform has it: conditions span hundreds of decades.
 Floats = NDArray[np.longdouble]
 Objective = Callable[[Floats], Floats]
+Compiled = Callable[..., Sequence[object]]
 
 LARGEST_SCALE = 40.0
 """Decades of scale that the search for beta goes up to."""
@@ -37,8 +38,8 @@ class Landscape:
 
     free: tuple[Symbol, ...]
     inputs: tuple[Symbol, ...]
-    margin_of: Callable[..., object]
-    rate_of: Callable[..., object] | None
+    margin_of: Compiled
+    rate_of: Compiled | None
 
     def margins(self, known: Mapping[Symbol, float], logs: Floats) -> Floats:
         """Margins in decades, one row per inequality, at each row of natural logs of the constants."""
@@ -47,18 +48,17 @@ class Landscape:
     def rate(self, known: Mapping[Symbol, float], logs: Floats) -> Floats:
         """log10 of the rate's gap at each row of natural logs."""
         assert self.rate_of is not None
-        return self._call(self.rate_of, known, logs)[0]
+        row: Floats = self._call(self.rate_of, known, logs)[0]
+        return row
 
-    def _call(
-        self, f: Callable[..., object], known: Mapping[Symbol, float], logs: Floats
-    ) -> Floats:
+    def _call(self, f: Compiled, known: Mapping[Symbol, float], logs: Floats) -> Floats:
         fixed = [np.longdouble(known[s]) for s in self.inputs]
         with np.errstate(all="ignore"):
             out = f(*fixed, *np.exp(logs).T)
-            rows = [
-                np.broadcast_to(np.asarray(row, dtype=np.longdouble), logs.shape[:1]) for row in out
-            ]  # type: ignore[attr-defined]
-            return np.where(np.isnan(stack := np.stack(rows)), -np.inf, stack)
+            rows = [np.broadcast_to(np.asarray(row, dtype=np.longdouble), logs.shape[:1]) for row in out]
+        stack: Floats = np.stack(rows) if rows else np.zeros((0, len(logs)), dtype=np.longdouble)
+        stack[np.isnan(stack)] = -np.inf
+        return stack
 
 
 def landscape(theorem: Theorem, pinned: frozenset[Symbol]) -> Landscape:
@@ -98,7 +98,7 @@ def landscape(theorem: Theorem, pinned: frozenset[Symbol]) -> Landscape:
 
 def _branches(expr: Expr, kind: type) -> list[Expr]:
     """c * Max(a, b) is below a bound when c * a and c * b are; a smooth function for each."""
-    peaks = [a for a in expr.atoms(kind)]
+    peaks = list(expr.atoms(kind))
     if not peaks:
         return [expr]
     peak = peaks[0]
@@ -110,14 +110,13 @@ def _branches(expr: Expr, kind: type) -> list[Expr]:
 
 def _newton(objective: Objective, start: Floats, step: float, rounds: int = 60) -> Floats:
     """Damped Newton ascent with derivatives by central differences, all points in one call."""
-    x, n = start, start.size
+    x: Floats = start
+    n = start.size
     units = np.eye(n, dtype=np.longdouble) * step
     for _ in range(rounds):
         pairs = [(i, j) for i in range(n) for j in range(i)]
         stencil = [x, *(x + u for u in units), *(x - u for u in units)]
-        stencil += [
-            x + s * units[i] + t * units[j] for i, j in pairs for s in (1, -1) for t in (1, -1)
-        ]
+        stencil += [x + s * units[i] + t * units[j] for i, j in pairs for s in (1, -1) for t in (1, -1)]
         values = objective(np.stack(stencil))
         if not np.all(np.isfinite(values)):
             step /= 4
@@ -158,7 +157,8 @@ def _starts(n: int) -> Floats:
     grid = np.array(list(product(decades, repeat=min(n, 5))), dtype=np.longdouble)
     if n > 5:
         grid = np.concatenate([grid, np.repeat(grid[:, -1:], n - 5, axis=1)], axis=1)
-    return grid * np.log(np.longdouble(10))
+    logs: Floats = grid * np.log(np.longdouble(10))
+    return logs
 
 
 def best_worst_margin(
@@ -167,8 +167,8 @@ def best_worst_margin(
     """The largest worst margin found, in decades, and where (natural logs of the constants)."""
 
     def worst(points: Floats) -> Floats:
-        rows = land.margins(known, points)
-        return np.min(rows, axis=0) if len(rows) else np.zeros(len(points), dtype=np.longdouble)
+        low: Floats = np.min(land.margins(known, points), axis=0, initial=np.inf)
+        return low
 
     n = len(land.free)
     x = start
@@ -180,9 +180,10 @@ def best_worst_margin(
 
             def smooth(points: Floats, T: float = temperature) -> Floats:
                 rows = land.margins(known, points)
-                low = np.min(rows, axis=0)
                 with np.errstate(all="ignore"):
-                    return low - T * np.log(np.sum(np.exp(-(rows - low) / T), axis=0))
+                    low = np.min(rows, axis=0)
+                    soft: Floats = low - T * np.log(np.sum(np.exp(-(rows - low) / T), axis=0))
+                return soft
 
             moved = _newton(smooth, x, step=min(1e-2, temperature))
             if worst(moved[None])[0] >= worst(x[None])[0]:
@@ -201,7 +202,8 @@ def best_rate(land: Landscape, known: Mapping[Symbol, float], start: Floats) -> 
             rows = land.margins(known, points)
             with np.errstate(all="ignore"):
                 barrier = np.where(rows > 0, np.log(np.maximum(rows, 1e-300)), -np.inf).sum(axis=0)
-                return land.rate(known, points) + w * barrier
+                value: Floats = land.rate(known, points) + w * barrier
+            return value
 
         x = _newton(inside, x, step=1e-4)
     margins = land.margins(known, x[None])
@@ -220,9 +222,7 @@ def choose_constants(
     return dict(zip(land.free, values, strict=True)), margin
 
 
-def smallest_scale(
-    land: Landscape, predict: Callable[[float], Mapping[Symbol, float]]
-) -> tuple[float | None, float]:
+def smallest_scale(land: Landscape, predict: Callable[[float], Mapping[Symbol, float]]) -> tuple[float | None, float]:
     """The smallest beta >= 1 at which the best worst margin is positive, and that margin.
 
     (None, best margin seen) if no beta up to 10^LARGEST_SCALE does it.
@@ -263,8 +263,3 @@ def rounded_up(x: float, digits: int = 4) -> float:
     """x rounded up to a few significant digits: readable, and a hair on the safe side."""
     unit = 10.0 ** (math.floor(math.log10(x)) - digits + 1)
     return float(f"{math.ceil(x / unit) * unit:.{digits}g}")
-
-
-def names(symbols: Sequence[Symbol]) -> str:
-    """Symbols in a sentence."""
-    return ", ".join(str(s.name) for s in symbols)

@@ -32,14 +32,8 @@ def no_choice_works(
 
     Hypotheses on a LARGEST choice that is not in `constants` are left out: they can always be met.
     """
-    open_steps = {
-        s for s, c in theorem.chosen.items() if c.rule is Rule.LARGEST and s not in constants
-    }
-    claims = [
-        h.claim
-        for h in theorem.hypotheses
-        if h.claim is not None and not h.claim.free_symbols & open_steps
-    ]
+    open_steps = {s for s, c in theorem.chosen.items() if c.rule is Rule.LARGEST and s not in constants}
+    claims = [h.claim for h in theorem.hypotheses if h.claim is not None and not h.claim.free_symbols & open_steps]
     definitions = {s: e for s, e in theorem.definitions.items() if not e.free_symbols & open_steps}
     caps = {
         c.lhs: evaluate(c.rhs, {}) for c in claims if c.lhs in definitions and c.rhs.is_Number

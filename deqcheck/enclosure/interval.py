@@ -122,9 +122,7 @@ class Enclosure:
 
     def decimals(self, digits: int = 17) -> tuple[str, str]:
         """The ends as decimal strings, the lower rounded down and the upper rounded up."""
-        return _to_decimal(self.lo, digits, ROUND_FLOOR), _to_decimal(
-            self.hi, digits, ROUND_CEILING
-        )
+        return _to_decimal(self.lo, digits, ROUND_FLOOR), _to_decimal(self.hi, digits, ROUND_CEILING)
 
     # --- arithmetic ----------------------------------------------------------------------------
 

@@ -83,9 +83,7 @@ class Matrix:
     @classmethod
     def stack(cls, parts: Sequence[Matrix]) -> Matrix:
         """Row blocks on top of each other."""
-        rows = [
-            [p._m[i, j] for j in range(p._m.ncols())] for p in parts for i in range(p._m.nrows())
-        ]
+        rows = [[p._m[i, j] for j in range(p._m.ncols())] for p in parts for i in range(p._m.nrows())]
         return cls(arb_mat(rows))
 
     def entries(self) -> Iterable[Enclosure]:
@@ -127,9 +125,7 @@ def _rayleigh_smallest(gram: arb_mat) -> arb:
     vector = arb_mat([[arb(1) + arb(i) / (n + 1)] for i in range(n)]).mid()
     trace = sum((gram[i, i] for i in range(n)), arb(0)).mid()
     # The shift keeps a singular Gram matrix solvable; it does not move the eigenvectors.
-    shifted = gram.mid() + arb_mat(
-        n, n, [trace * arb(2) ** -140 * (i == j) for i in range(n) for j in range(n)]
-    )
+    shifted = gram.mid() + arb_mat(n, n, [trace * arb(2) ** -140 * (i == j) for i in range(n) for j in range(n)])
     for _ in range(200):
         try:
             moved = shifted.solve(vector).mid()
@@ -139,9 +135,7 @@ def _rayleigh_smallest(gram: arb_mat) -> arb:
         if not size.is_finite() or not size > 0:
             break
         previous, vector = vector, (moved * (1 / size)).mid()
-        drift = max(
-            abs(abs(a) - abs(b)) for a, b in zip(vector.entries(), previous.entries(), strict=True)
-        )
+        drift = max(abs(abs(a) - abs(b)) for a, b in zip(vector.entries(), previous.entries(), strict=True))
         if drift < arb(2) ** -90:
             break
     above = (vector.transpose() * gram * vector)[0, 0]

@@ -39,9 +39,7 @@ def solve(
 def _mix(inputs: list[Tensor], outputs: list[Tensor], ridge: float) -> Tensor:
     gaps = torch.stack([(g - z).reshape(-1) for z, g in zip(inputs, outputs, strict=True)])
     gram = gaps @ gaps.T
-    gram = gram + ridge * gram.diagonal().max() * torch.eye(
-        len(gaps), dtype=gaps.dtype, device=gaps.device
-    )
+    gram = gram + ridge * gram.diagonal().max() * torch.eye(len(gaps), dtype=gaps.dtype, device=gaps.device)
     ones = torch.ones(len(gaps), 1, dtype=gaps.dtype, device=gaps.device)
     weights = torch.linalg.lstsq(gram.cpu(), ones.cpu()).solution[:, 0]
     weights = weights / weights.sum()

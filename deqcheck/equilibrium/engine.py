@@ -75,9 +75,7 @@ def enclose(model: ReluImplicit, X: Tensor, norm_A: Enclosure) -> Equilibrium:
     return Equilibrium(Z, radius, q, guess.method, guess.residuals)
 
 
-def enclose_precisely(
-    model: ReluImplicit, X: Tensor, near: Equilibrium
-) -> tuple[Matrix, Enclosure]:
+def enclose_precisely(model: ReluImplicit, X: Tensor, near: Equilibrium) -> tuple[Matrix, Enclosure]:
     """The same bound in 192-bit arithmetic for a small model: an equilibrium good to tens of digits.
 
     The activation pattern of the float solution gives a linear system per sample; its solution is a
@@ -94,9 +92,7 @@ def enclose_precisely(
     for _ in range(60):
         z = y.midpoint()
         y = layer(z)
-        if (
-            near.contraction * (y - z).frobenius() <= Enclosure.exact(2) ** -120 * y.frobenius()
-        ) is HOLDS:
+        if (near.contraction * (y - z).frobenius() <= Enclosure.exact(2) ** -120 * y.frobenius()) is HOLDS:
             break
     q = near.contraction
     spread = (y - y.midpoint()).frobenius()

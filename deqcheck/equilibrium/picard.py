@@ -8,9 +8,7 @@ from deqcheck.equilibrium.solution import NotConverged, Solution
 from deqcheck.models.relu import ReluImplicit
 
 
-def solve(
-    model: ReluImplicit, Phi: Tensor, tolerance: float = 1e-14, limit: int = 10_000
-) -> Solution:
+def solve(model: ReluImplicit, Phi: Tensor, tolerance: float = 1e-14, limit: int = 10_000) -> Solution:
     """Iterate until the step is below `tolerance` relative to the iterate."""
     Z, residuals = Phi, []
     for _ in range(limit):
@@ -23,10 +21,6 @@ def solve(
         if not residuals[-1] < float("inf"):
             break
         # At the rounding floor the residual stops falling; the proof measures what is left.
-        if (
-            len(residuals) > 20
-            and residuals[-1] < 1e-12
-            and residuals[-1] >= min(residuals[-20:-10])
-        ):
+        if len(residuals) > 20 and residuals[-1] < 1e-12 and residuals[-1] >= min(residuals[-20:-10]):
             return Solution(Z, "Picard", tuple(residuals))
     raise NotConverged("Picard iteration", tuple(residuals))

@@ -14,8 +14,7 @@ class NotConverged(Exception):  # noqa: N818 - a state of the world, not a progr
         self.method, self.residuals = method, residuals
         last = residuals[-1] if residuals else float("nan")
         super().__init__(
-            f"{method} did not reach the equilibrium: relative residual {last:.2e} "
-            f"after {len(residuals)} iterations"
+            f"{method} did not reach the equilibrium: relative residual {last:.2e} after {len(residuals)} iterations"
         )
 
 

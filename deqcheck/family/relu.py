@@ -110,8 +110,7 @@ class ReluPoint:
         slip = (
             rigor.product_error(self.X, self.model.W)
             + gamma * rigor.product_error(S, self.model.A)
-            + rigor.relative_error(3)
-            * (rigor.frobenius(product) + rigor.frobenius(S) + rigor.frobenius(Phi))
+            + rigor.relative_error(3) * (rigor.frobenius(product) + rigor.frobenius(S) + rigor.frobenius(Phi))
             + 4 * S.numel() * rigor.TINY
         )
         off = (rigor.frobenius(residual) + slip) / (1 - self.equilibrium.contraction)
@@ -151,9 +150,7 @@ def build(data: Data, settings: Settings, device: str) -> ReluPoint:
             f"gamma = {gamma:g} is not below 1/||A|| = {limit:.6g}, so an equilibrium need not exist; "
             f"take --gamma below {limit:.6g} or leave it at auto."
         )
-    return ReluPoint(
-        ReluImplicit(W, A, b, gamma), X, y, float(str(settings.get("distance", 0.1))), seed
-    )
+    return ReluPoint(ReluImplicit(W, A, b, gamma), X, y, float(str(settings.get("distance", 0.1))), seed)
 
 
 FAMILY = Family(
@@ -173,9 +170,7 @@ FAMILY = Family(
             auto_or_positive,
             "factor beta on theta(0); auto: the smallest that works",
         ),
-        Setting(
-            "gamma", "auto", auto_or_positive, "the scalar gamma at scale 1; auto: 1/(2 ||A||)"
-        ),
+        Setting("gamma", "auto", auto_or_positive, "the scalar gamma at scale 1; auto: 1/(2 ||A||)"),
         Setting(
             "eta",
             "auto",

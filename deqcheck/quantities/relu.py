@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     from deqcheck.family.relu import ReluPoint
 
 
-@quantity(
-    "alpha_0", "α₀", r"\alpha_0", "smallest singular value of the equilibrium Z(0)", degree(1)
-)
+@quantity("alpha_0", "α₀", r"\alpha_0", "smallest singular value of the equilibrium Z(0)", degree(1))
 def sigma_min_equilibrium(point: ReluPoint, effort: int) -> Enclosure:
     """sqrt(lambda_min(Z Z^T)), moved by at most the distance between the computed and the true Z."""
     from deqcheck import rigor

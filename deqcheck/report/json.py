@@ -15,10 +15,7 @@ SCHEMA_VERSION = 1
 
 def bounds(x: Enclosure | None) -> Json:
     """{lo, hi} as decimal strings, or null for an unchecked line."""
-    if x is None:
-        return None
-    lo, hi = x.decimals(20)
-    return {"lo": lo, "hi": hi}
+    return None if x is None else {**_ends(x)}
 
 
 def _line(line: Line) -> Json:
@@ -49,7 +46,10 @@ def to_json(result: Result) -> dict[str, Any]:
             "reading": list(result.reading),
         },
         "instance": dict(result.instance),
-        "quantities": {q.name: {**_named(q.value), "latex": q.latex, "text": q.text, "meaning": q.meaning} for q in result.quantities},
+        "quantities": {
+            q.name: {**_ends(q.value), "latex": q.latex, "text": q.text, "meaning": q.meaning}
+            for q in result.quantities
+        },
         "constants": {c.name: c.value for c in result.constants},
         "constants_chosen_by": {c.name: c.how for c in result.constants},
         "hypotheses": [_line(h) for h in result.hypotheses],
@@ -79,7 +79,7 @@ def to_json(result: Result) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _named(x: Enclosure) -> dict[str, str]:
+def _ends(x: Enclosure) -> dict[str, str]:
     lo, hi = x.decimals(20)
     return {"lo": lo, "hi": hi}
 

@@ -9,7 +9,6 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from deqcheck.family import Family
 from deqcheck.report.number import certain, decades, enclosed, short
 from deqcheck.report.sentence import conclusion
 from deqcheck.statement import Theorem
@@ -179,9 +178,7 @@ def _rate(result: Result) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     word = "guaranteed" if rate.guaranteed else "would be, if the hypotheses held"
     name = "1 − rate" if rate.per == "step" else "exponent"
-    grid.add_row(
-        Text(f"{name} per {rate.per}", style="dim"), f"{enclosed(rate.one_minus_rate)}  ({word})"
-    )
+    grid.add_row(Text(f"{name} per {rate.per}", style="dim"), f"{enclosed(rate.one_minus_rate)}  ({word})")
     unit = "steps" if rate.per == "step" else "units of time"
     grid.add_row(Text("half-life", style="dim"), f"{enclosed(rate.half_life)} {unit}")
     grid.add_row(Text("formula", style="dim"), rate.formula)
@@ -199,14 +196,18 @@ def catalogue(theorems: list[Theorem]) -> RenderableType:
     return table
 
 
-def statement(theorem: Theorem, family: Family | None = None) -> RenderableType:
+def statement(theorem: Theorem) -> RenderableType:
     """A theorem typeset from its sympy objects."""
     parts: list[RenderableType] = [
         Panel(
-            Group(Text(theorem.title, style="bold"), Text(f"{theorem.source}. {theorem.source.paper}."), Text(f"Setting: {theorem.setting}.")),
+            Group(
+                Text(theorem.title, style="bold"),
+                Text(f"{theorem.source}. {theorem.source.paper}."),
+                Text(f"Setting: {theorem.setting}."),
+            ),
             title=Text(f" {theorem.key} ", style="bold"),
         )
-    ]  # fmt: skip
+    ]
     grid = _table(("", "left"), ("", "left"), ("", "left"))
     grid.show_header = False
     for symbol, q in theorem.measured.items():
@@ -216,17 +217,11 @@ def statement(theorem: Theorem, family: Family | None = None) -> RenderableType:
     parts.append(_section("Symbols", grid))
     if theorem.definitions:
         body = Group(
-            *(
-                _formula("", f"{theorem.pretty(s)} :=", theorem.pretty(e))
-                for s, e in theorem.definitions.items()
-            )
+            *(_formula("", f"{theorem.pretty(s)} :=", theorem.pretty(e)) for s, e in theorem.definitions.items())
         )
         parts.append(_section("where", body))
     for title, lines in (("Hypotheses", theorem.hypotheses), ("Conclusions", theorem.conclusions)):
-        rows = [
-            _formula(x.id, "", theorem.pretty(x.claim) if x.claim is not None else "", x.text)
-            for x in lines
-        ]
+        rows = [_formula(x.id, "", theorem.pretty(x.claim) if x.claim is not None else "", x.text) for x in lines]
         if title == "Conclusions" and theorem.rate is not None:
             rate = theorem.rate
             words = (
@@ -248,9 +243,7 @@ def _formula(number: str, head: str, body: str, words: str = "") -> RenderableTy
     left = "\n".join(_beside(head, body)) if head else body
     grid.add_row(
         Text(number, style="bold cyan"),
-        Group(Text(left, no_wrap=True), Text(words, style="dim"))
-        if words
-        else Text(left, no_wrap=True),
+        Group(Text(left, no_wrap=True), Text(words, style="dim")) if words else Text(left, no_wrap=True),
     )
     return Padding(grid, (0, 0, 1, 0))
 

@@ -15,9 +15,7 @@ def check_writable(path: Path) -> None:
     if path.is_dir():
         raise InputError(f"cannot write {path}: it is a directory; give a file name.")
     if not folder.is_dir():
-        raise InputError(
-            f"cannot write {path}: the directory {folder} does not exist; create it first."
-        )
+        raise InputError(f"cannot write {path}: the directory {folder} does not exist; create it first.")
     if path.exists() and not os.access(path, os.W_OK):
         raise InputError(f"cannot write {path}: the file is read-only; choose another name.")
     try:
