@@ -113,10 +113,7 @@ def semidefinite(rows: Rows, sign: int, r: Fraction, strictly: bool = False) -> 
     shift = int(r * scale) ** 2
     n = len(x)
     a = [
-        [
-            sign * (sum(p * q for p, q in zip(x[i], x[j], strict=True)) - shift * (i == j))
-            for j in range(n)
-        ]
+        [sign * (sum(p * q for p, q in zip(x[i], x[j], strict=True)) - shift * (i == j)) for j in range(n)]
         for i in range(n)
     ]
     previous = 1
@@ -129,10 +126,7 @@ def semidefinite(rows: Rows, sign: int, r: Fraction, strictly: bool = False) -> 
                 return False
             a = [row[1:] for row in a[1:]]
             continue
-        a = [
-            [(pivot * row[j] - row[0] * top[j]) // previous for j in range(1, len(row))]
-            for row in a[1:]
-        ]
+        a = [[(pivot * row[j] - row[0] * top[j]) // previous for j in range(1, len(row))] for row in a[1:]]
         previous = pivot
     return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Context
 
 from deqcheck.enclosure import Enclosure
 
@@ -28,8 +29,9 @@ def decimal(text: str, digits: int = 4) -> str:
         return short(value, digits)
     if text in ("0", "inf", "-inf"):
         return {"0": "0", "inf": "∞", "-inf": "−∞"}[text]
-    mantissa, _, exponent = text.partition("e")
-    return f"{float(mantissa):.{digits - 1}g}e{int(exponent or 0)}"
+    rounded = Context(prec=digits, Emin=-(10**9), Emax=10**9).create_decimal(text)
+    mantissa = rounded.scaleb(-rounded.adjusted()).normalize()
+    return f"{mantissa:f}e{rounded.adjusted()}"
 
 
 def enclosed(x: Enclosure, digits: int = 4) -> str:

@@ -98,16 +98,15 @@ def test_more_rows_than_columns_has_no_positive_sigma_min() -> None:
     assert Matrix.exact([[1.0], [2.0]]).sigma_min().floats() == (0, 0)
 
 
-@pytest.mark.parametrize("family", ["gaussian", "condition 1e10", "nearly equal rows"])
+@pytest.mark.parametrize("family", ["gaussian", "condition 1e10", "condition 1e20"])
 def test_the_oracle_and_ours_agree_with_mpmath(family: str, oracle: Any) -> None:
     """A third opinion, by another algorithm: the SVD in 300 bits."""
     for rows in samples(family, [(3, 3), (4, 6)]):
         with mpmath.workprec(300):
             values = mpmath.svd_r(mpmath.matrix(rows), compute_uv=False)
-            ratio = min(values) / max(values)
             pairs = [(min(values), oracle.sigma_min_inside), (max(values), oracle.norm_inside)]
             numbers = [(int(v.man) * Fraction(2) ** int(v.exp), inside) for v, inside in pairs]
-        blur = Fraction(1, 10**70) / Fraction(str(mpmath.nstr(ratio, 5)))
+        blur = Fraction(1, 10**50)
         for value, inside in numbers:
             near = Enclosure.between(value * (1 - blur), value * (1 + blur))
             assert inside(near, oracle.exact(rows))
@@ -248,13 +247,11 @@ def test_believing_every_pivot_is_caught(monkeypatch: pytest.MonkeyPatch, oracle
     target = "deqcheck.enclosure.matrix."
     monkeypatch.setattr(target + "_rayleigh_smallest", lambda gram: gram[0, 0].upper())
     assert all(
-        oracle.sigma_min_inside(Matrix.exact(rows).sigma_min(), oracle.exact(rows))
-        for rows in samples("gaussian")
+        oracle.sigma_min_inside(Matrix.exact(rows).sigma_min(), oracle.exact(rows)) for rows in samples("gaussian")
     )
     monkeypatch.setattr(target + "_is_positive_definite", lambda _gram, _shift: True)
     assert not all(
-        oracle.sigma_min_inside(Matrix.exact(rows).sigma_min(), oracle.exact(rows))
-        for rows in samples("gaussian")
+        oracle.sigma_min_inside(Matrix.exact(rows).sigma_min(), oracle.exact(rows)) for rows in samples("gaussian")
     )
 
 
