@@ -26,7 +26,7 @@ from deqcheck.equilibrium.solution import NotConverged
 from deqcheck.error import InputError, unknown
 from deqcheck.evaluate import evaluate
 from deqcheck.family import Family, Value, load
-from deqcheck.statement import Rule, Status, Theorem
+from deqcheck.statement import Evidence, Rule, Status, Theorem
 from deqcheck.truth import FAILS, HOLDS, UNDECIDED, Truth, every
 from deqcheck.verdict import Constant, Guarantee, Json, Line, Measured, Outcome, Result
 
@@ -78,12 +78,14 @@ def verify(
     pins: Mapping[str, str] | None = None,
     device: str = "auto",
     show: Progress = silent,
+    *,
+    quick: bool = False,
 ) -> Result:
-    """Check one theorem on one instance."""
+    """Check one theorem on one instance; `quick` takes the theorem's small instance where nothing is given."""
     clock = Clock(show)
     theorem = library.theorem(key)
     family = load(theorem.family)
-    settings = family.complete(theorem, given or {})
+    settings = family.complete(theorem, {**(theorem.quick if quick else {}), **(given or {})})
     pinned = read_pins(theorem, pins or {}, settings)
     where = device_module.choose(device)
     with clock.stage("data"):
@@ -118,7 +120,8 @@ def verify(
         paper=theorem.source.paper,
         instance=instance,
         quantities=tuple(
-            Measured(q.name, q.text, q.latex, q.meaning, assessment.measured[s]) for s, q in theorem.measured.items()
+            Measured(q.name, q.text, q.latex, q.meaning, assessment.measured[s], q.evidence)
+            for s, q in theorem.measured.items()
         ),
         constants=_constants(theorem, assessment, pinned),
         hypotheses=_hypotheses(theorem, assessment, pinned),
@@ -371,7 +374,8 @@ def _hypotheses(theorem: Theorem, assessment: Assessment, pinned: Mapping[Symbol
         ours = h.id in chosen or (h.claim.free_symbols and h.claim.free_symbols <= open_steps)
         lines.append(
             _line(theorem, h.id, h.claim, h.text, assessment.judgements[h.id],
-                  Status.CHOSEN if ours else Status.CHECKED, assessment.notes.get(h.id, ""))
+                  Status.CHOSEN if ours else Status.CHECKED,
+                  assessment.notes.get(h.id) or _evidence(theorem, h.claim))
         )  # fmt: skip
     return tuple(lines)
 
@@ -399,8 +403,14 @@ def _conclusions(theorem: Theorem, assessment: Assessment, point: Any) -> tuple[
             constants = {s: Enclosure.exact(v) for s, v in assessment.constants.items()}
             values = environment(theorem, {**assessment.measured, **sharper}, constants)
             judgement = judge(c.claim, values)
-        lines.append(_line(theorem, c.id, c.claim, c.text, judgement, Status.CHECKED, ""))
+        lines.append(_line(theorem, c.id, c.claim, c.text, judgement, Status.CHECKED, _evidence(theorem, c.claim)))
     return tuple(lines)
+
+
+def _evidence(theorem: Theorem, claim: Any) -> str:
+    """Say it where a line rests on less than a proof."""
+    kinds = {theorem.measured[s].evidence for s in theorem.expand(claim).free_symbols if s in theorem.measured}
+    return "; ".join(sorted(k.value for k in kinds - {Evidence.PROOF}))
 
 
 def _outcome(hypotheses: Truth, conclusions: tuple[Line, ...]) -> tuple[Truth, Outcome]:

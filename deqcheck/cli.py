@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from deqcheck.error import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from deqcheck.verdict import Result
 
 OK, FAILED, USAGE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -94,6 +95,12 @@ Rerun = Annotated[
         help="Repeat the check that an earlier --json file describes.",
     ),
 ]
+Quick = Annotated[bool, typer.Option("--quick", help="Small instances; with --theorem all, the whole catalogue.")]
+Vary = Annotated[
+    str, typer.Option("--vary", metavar="NAME", help="Setting or constant to vary: scale, width, eta, gamma, C1, ...")
+]
+Low = Annotated[str | None, typer.Option("--from", metavar="X", help="Smallest value tried.")]
+High = Annotated[str | None, typer.Option("--to", metavar="X", help="Largest value tried.")]
 ExitZero = Annotated[
     bool,
     typer.Option("--exit-zero", help="Exit with 0 whatever the verdict; bad input still gives 2."),
@@ -136,9 +143,19 @@ def show(key: Annotated[str, typer.Argument(metavar="KEY", help="Which theorem."
     terminal.console().print(terminal.statement(library.theorem(key)))
 
 
-@app.command()
-def verify(
-    theorem: Theorem = "",
+@dataclass(frozen=True)
+class Request:
+    """What a user asked for: settings of the family, pinned constants, and where to compute."""
+
+    given: dict[str, str]
+    pins: dict[str, str]
+    device: str
+
+
+NO_REQUEST = Request({}, {}, "auto")
+
+
+def _request(
     width: Width = None,
     samples: Samples = None,
     dim: Dim = None,
@@ -152,44 +169,157 @@ def verify(
     pins: Pins = None,
     extras: Extras = None,
     device: Device = "auto",
-    json_file: JsonFile = None,
-    rerun: Rerun = None,
-    exit_zero: ExitZero = False,
-    quiet: Quiet = False,
-) -> None:
-    """Check whether a theorem applies to an instance, by what margin, and what rate it guarantees."""
-    from deqcheck.report.write import check_writable, write_atomically
-
-    if json_file is not None:
-        check_writable(json_file)
+) -> Request:
     named = {
         "width": width, "samples": samples, "dim": dim, "seed": seed, "data": data, "classes": classes,
         "init": init, "scale": scale, "eta": eta, "gamma": gamma,
     }  # fmt: skip
     given = {name: value for name, value in named.items() if value is not None}
     given |= _pairs("--with", extras or [], given)
-    constants = _pairs("--set", pins or [], {})
+    return Request(given, _pairs("--set", pins or [], {}), device)
+
+
+def _on_an_instance(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that describe an instance, gathered in its argument `request`."""
+    own, shared = inspect.signature(command).parameters, inspect.signature(_request).parameters
+    kept = [p for name, p in own.items() if name != "request"]
+
+    def run(**values: Any) -> None:
+        request = _request(**{name: values.pop(name) for name in shared})
+        command(request=request, **values)
+
+    hints = {**get_type_hints(command, include_extras=True), **get_type_hints(_request, include_extras=True)}
+    parameters = [
+        p.replace(annotation=hints[p.name], kind=p.KEYWORD_ONLY) for p in (kept[0], *shared.values(), *kept[1:])
+    ]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    return run
+
+
+@app.command()
+@_on_an_instance
+def verify(
+    theorem: Theorem = "",
+    request: Request = NO_REQUEST,
+    json_file: JsonFile = None,
+    rerun: Rerun = None,
+    quick: Quick = False,
+    exit_zero: ExitZero = False,
+    quiet: Quiet = False,
+) -> None:
+    """Check whether a theorem applies to an instance, by what margin, and what rate it guarantees."""
+    _check_outputs(json_file)
     if rerun is not None:
-        if theorem or given or constants:
+        if theorem or request.given or request.pins or quick:
             raise InputError("--rerun repeats a recorded check; give it without other settings.")
-        theorem, given, constants = _recorded(rerun)
+        theorem, given, pins = _recorded(rerun)
+        request = Request(given, pins, request.device)
     if not theorem:
         raise InputError("no theorem was named; give --theorem KEY (see 'deqcheck list').")
-    with _progress(quiet) as advance:
-        from deqcheck import check
+    if theorem == "all":
+        results = _verify_all(request, quick, quiet)
+    else:
+        with _progress(quiet) as advance:
+            from deqcheck import check
 
-        result = check.verify(theorem, given, constants, device, advance)
-    _print(result, quiet)
+            results = [check.verify(theorem, request.given, request.pins, request.device, advance, quick=quick)]
+        _print(results[0], quiet)
     if json_file is not None:
         from deqcheck.report import json
 
-        write_atomically(json_file, json.dumps(json.to_json(result)))
-    raise typer.Exit(OK if exit_zero else exit_code(result))
+        documents = [json.to_json(result) for result in results]
+        _write(json_file, documents[0] if theorem != "all" else json.collection(documents))
+    raise typer.Exit(OK if exit_zero else exit_code(results))
 
 
-def exit_code(result: Result) -> int:
-    """0 holds, 1 fails, 3 undecided."""
-    return {"HOLDS": OK, "FAILS": FAILED, "UNDECIDED": UNDECIDED}[result.verdict.value]
+def _verify_all(request: Request, quick: bool, quiet: bool) -> list[Result]:
+    """The whole catalogue, one after another, and a table at the end."""
+    allowed = {"seed"}
+    if request.pins or set(request.given) - allowed:
+        raise InputError("--theorem all uses each theorem's own settings; only --seed, --device and --quick apply.")
+    results = []
+    with _progress(quiet) as advance:
+        from deqcheck import check, library
+
+        keys = list(library.catalogue())
+        for number, key in enumerate(keys, 1):
+            label = f"{number}/{len(keys)} {key}"
+            results.append(
+                check.verify(
+                    key,
+                    request.given,
+                    {},
+                    request.device,
+                    lambda stage, at=label: advance(f"{at}: {stage}"),
+                    quick=quick,
+                )
+            )
+    from deqcheck.report import sentence, terminal
+
+    if quiet:
+        for result in results:
+            typer.echo(sentence.headline(result))
+    else:
+        terminal.console().print(terminal.summary(results))
+    return results
+
+
+@app.command()
+@_on_an_instance
+def threshold(
+    theorem: Theorem = "",
+    vary: Vary = "",
+    request: Request = NO_REQUEST,
+    low: Low = None,
+    high: High = None,
+    json_file: JsonFile = None,
+    exit_zero: ExitZero = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find where every hypothesis holds along one setting or constant, and what binds there."""
+    _check_outputs(json_file)
+    if not theorem or not vary:
+        raise InputError("threshold needs --theorem KEY and --vary NAME.")
+    with _progress(quiet) as advance:
+        from deqcheck import threshold as search
+
+        found = search.threshold(
+            theorem, vary, request.given, request.pins, low=low, high=high, device=request.device, show=advance
+        )
+    from deqcheck.report import terminal, thresholds
+
+    if quiet:
+        typer.echo(thresholds.conclusion(found))
+    else:
+        terminal.console().print(terminal.threshold(found))
+    if json_file is not None:
+        _write(json_file, thresholds.to_json(found))
+    raise typer.Exit(OK if exit_zero or found.holds else FAILED)
+
+
+def _check_outputs(*files: Path | None) -> None:
+    from deqcheck.report.write import check_writable
+
+    for file in files:
+        if file is not None:
+            check_writable(file)
+
+
+def _write(file: Path, document: dict[str, Any]) -> None:
+    from deqcheck.report import json
+    from deqcheck.report.write import write_atomically
+
+    write_atomically(file, json.dumps(document))
+
+
+def exit_code(results: list[Result]) -> int:
+    """0 all hold, 1 something fails, 3 undecided and nothing fails."""
+    verdicts = {result.verdict.value for result in results}
+    if "FAILS" in verdicts:
+        return FAILED
+    return UNDECIDED if "UNDECIDED" in verdicts else OK
 
 
 def _print(result: Result, quiet: bool) -> None:

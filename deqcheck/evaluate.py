@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import reduce
@@ -39,7 +40,9 @@ def evaluate(expr: Basic, values: Values) -> Enclosure:
         case sympy.exp():
             return parts[0].exp()
         case sympy.log():
-            return parts[0].log()
+            return parts[0].log() if parts[0].lo >= 0 else Enclosure.between(-math.inf, math.inf)
+        case _ if expr is sympy.E:
+            return Enclosure.exact(1).exp()
         case _:
             raise TypeError(f"no enclosure is known for {type(expr).__name__} in {expr}")
 
@@ -48,9 +51,14 @@ def _power(expr: sympy.Pow, values: Values) -> Enclosure:
     base, exponent = expr.args
     if base is sympy.E:
         return evaluate(exponent, values).exp()
+    inner = evaluate(base, values)
+    if isinstance(exponent, sympy.Integer):
+        return inner ** int(exponent)
+    if inner.lo < 0:  # a root or a real power that may be undefined says nothing
+        return Enclosure.between(-math.inf, math.inf)
     if isinstance(exponent, sympy.Rational):
-        return evaluate(base, values) ** Fraction(int(exponent.p), int(exponent.q))
-    return (evaluate(base, values).log() * evaluate(exponent, values)).exp()
+        return inner ** Fraction(int(exponent.p), int(exponent.q))
+    return (inner.log() * evaluate(exponent, values)).exp()
 
 
 def sides(claim: Relational, values: Values) -> tuple[Enclosure, Enclosure]:

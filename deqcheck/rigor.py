@@ -50,9 +50,24 @@ def _two_to(exponent: int) -> Enclosure:
     return Enclosure.exact(Fraction(2) ** exponent)
 
 
+def _untrusted(x: Tensor) -> bool:
+    """Whether nothing can be said of x: a non-finite entry, or a process that flushes denormals.
+
+    Flushing is a mode of the process (torch.set_flush_denormal); rescaling would amplify what it drops.
+    """
+    if x.dtype != torch.float64:
+        raise TypeError(f"certified numerics are for float64, not {x.dtype}")
+    probe = torch.full((1,), 2.0**-1070, dtype=torch.float64, device=x.device)
+    return float((probe * 2.0**1000).sum()) == 0 or not bool(torch.isfinite(x).all())
+
+
 def frobenius(x: Tensor) -> Enclosure:
     """The Frobenius (Euclidean) norm."""
+    if x.numel() == 0:
+        return Enclosure.exact(0)
     rows = x.reshape(x.shape[0], -1) if x.dim() > 1 else x.reshape(1, -1)
+    if _untrusted(x):
+        return Enclosure.between(0, math.inf)
     if not bool((rows != 0).any()):
         return Enclosure.exact(0)
     e = _scale(rows)
@@ -81,9 +96,13 @@ def product_error(x: Tensor, y: Tensor) -> Enclosure:
     ||  |X||Y|  ||_F is at most ||X||_F times the spectral norm of |Y|, and the other way round.
     """
     k = x.shape[1]
+    if x.numel() == 0 or y.numel() == 0:
+        return Enclosure.exact(0)
     y = y.reshape(k, -1)
     fx, fy = frobenius(x), frobenius(y)
     magnitude = (fx * fy).minimum(fx * mixed_bound(y)).minimum(mixed_bound(x) * fy)
+    if (magnitude < 2**1023) is not HOLDS:
+        return Enclosure.from_zero(math.inf)
     underflow = k * TINY * (2 + Enclosure.exact(float(x.abs().max())) + float(y.abs().max()))
     entries = Enclosure.exact(x.shape[0] * y.shape[1]).sqrt()
     return Enclosure.from_zero(magnitude * relative_error(k + 3) + underflow * entries)
@@ -201,11 +220,11 @@ def sigma_min(x: Tensor, effort: int = CHEAP) -> Enclosure:
     With more rows than columns it is 0: the proofs that use it need X X^T to be definite.
     """
     n, k = x.shape
+    if _untrusted(x):
+        return Enclosure.between(0, math.inf)
     if n > k or not bool((x != 0).any()):
         return Enclosure.exact(0)
     wide, e, lost = _normalised(x)
-    if not bool(torch.isfinite(wide).all()):
-        return Enclosure.between(0, math.inf)
     bound = _sigma_min_svd(wide) if effort >= THOROUGH else _sigma_min_gram(wide)
     return bound.widen(lost).maximum(0) * _two_to(e)
 
@@ -260,6 +279,8 @@ def _orthogonality(rows: Tensor) -> Enclosure:
 def product_norm(x: Tensor, v: Tensor, target: Tensor, x_error: Real, v_norm: Enclosure) -> Enclosure:
     """|| X' v - target || for any X' within x_error (Frobenius) of X."""
     product = torch.matmul(x, v.reshape(-1, 1)).reshape(-1)
+    if target.shape != product.shape:
+        raise ValueError(f"the target has shape {tuple(target.shape)}, the product {tuple(product.shape)}")
     difference = product - target
     slack = (
         product_error(x, v.reshape(-1, 1))
@@ -271,6 +292,8 @@ def product_norm(x: Tensor, v: Tensor, target: Tensor, x_error: Real, v_norm: En
 
 def difference_norm(x: Tensor, y: Tensor) -> Enclosure:
     """The operator norm || X - Y ||, with the rounding of the subtraction."""
+    if x.shape != y.shape:
+        raise ValueError(f"shapes {tuple(x.shape)} and {tuple(y.shape)} differ")
     difference = x - y
     slip = frobenius(difference) * relative_error(2)
     return spectral_norm(difference).widen(slip).maximum(0)

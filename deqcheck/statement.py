@@ -43,6 +43,14 @@ class Source:
         return f"{self.authors} ({self.year}), {self.number}"
 
 
+class Evidence(Enum):
+    """What stands behind a measured number."""
+
+    PROOF = "certified"
+    COMPARISON = "compared in floats, not certified"
+    STATISTICS = "estimated from samples, with a confidence interval"
+
+
 @dataclass(frozen=True)
 class Quantity:
     """Something measured on an instance: how it reads and how it is enclosed.
@@ -58,6 +66,7 @@ class Quantity:
     meaning: str
     measure: Callable[[Any, int], Enclosure]
     scaled: Callable[[Any, float, float], float] | None = None
+    evidence: Evidence = Evidence.PROOF
 
     def __repr__(self) -> str:
         return f"Quantity({self.name})"
@@ -241,50 +250,70 @@ def _validate(theorem: Theorem) -> None:
     def refuse(reason: str) -> None:
         raise InputError(f"theorem {theorem.key!r} is malformed: {reason}.")
 
+    def formula(where: str, expr: object, known: set[Symbol]) -> None:
+        if not isinstance(expr, sympy.Basic):
+            refuse(f"{where} is {expr!r}, not a formula")
+        elif expr.has(sympy.Float):
+            refuse(f"{where} holds a Float; write exact Rationals")
+        elif missing := expr.free_symbols - known:
+            refuse(f"{where} uses the unknown {_names(missing)}")
+
+    def relation(where: str, claim: object, known: set[Symbol]) -> None:
+        if not isinstance(claim, INEQUALITIES):
+            refuse(f"{where} is {claim!r}, not an inequality; sympy may have decided it already")
+        formula(where, claim, known)
+
     known: set[Symbol] = {*theorem.measured, *theorem.chosen}
     if len(known) != len(theorem.measured) + len(theorem.chosen):
         refuse("a symbol is both measured and chosen")
     for symbol, value in theorem.definitions.items():
-        if missing := sympy.sympify(value).free_symbols - known:
-            refuse(f"the definition of {symbol} uses {_names(missing)} before it is known")
+        if symbol in known:
+            refuse(f"{symbol} is defined although it is measured, chosen or defined already")
+        formula(f"the definition of {symbol}", value, known)
         known.add(symbol)
-    for symbol in known:
-        if symbol.assumptions0.get("real") is not True:
-            refuse(f"symbol {symbol} must be real=True")
-        if any(symbol.assumptions0.get(sign) for sign in ("positive", "negative", "nonzero")):
-            refuse(f"symbol {symbol} carries a sign; signs are hypotheses")
-    if len({s.name for s in known}) != len(known):
+    everything = known | set(theorem.monitored)
+    for symbol in everything:
+        if symbol != Symbol(symbol.name, real=True):
+            refuse(f"symbol {symbol} must be real=True and nothing more; signs are hypotheses")
+    if len({s.name for s in everything}) != len(everything):
         refuse("two symbols share a name")
     ids = [h.id for h in theorem.hypotheses] + [c.id for c in theorem.conclusions]
     if len(set(ids)) != len(ids):
         refuse("two statements share a number")
     for hypothesis in theorem.hypotheses:
-        if hypothesis.claim is None:
-            if not hypothesis.text:
-                refuse(f"{hypothesis.id} assumes nothing in words")
-            continue
-        _relation(hypothesis.id, hypothesis.claim, refuse)
-        if missing := hypothesis.claim.free_symbols - known:
-            refuse(f"{hypothesis.id} uses the unknown {_names(missing)}")
+        if hypothesis.claim is not None:
+            relation(hypothesis.id, hypothesis.claim, known)
+        elif not hypothesis.text:
+            refuse(f"{hypothesis.id} assumes nothing in words")
     for conclusion in theorem.conclusions:
         if conclusion.claim is not None:
-            _relation(conclusion.id, conclusion.claim, refuse)
-            if missing := conclusion.claim.free_symbols - known - set(theorem.monitored):
-                refuse(f"{conclusion.id} uses the unknown {_names(missing)}")
-    if theorem.rate is not None and (missing := theorem.rate.gap.free_symbols - known):
-        refuse(f"the rate uses the unknown {_names(missing)}")
+            relation(conclusion.id, conclusion.claim, everything)
+    if theorem.rate is not None:
+        formula("the rate", theorem.rate.gap, known)
     for symbol, choice in theorem.chosen.items():
         if choice.rule is Rule.LARGEST:
             claim = theorem.hypothesis(str(choice.of)).claim
-            if not isinstance(claim, sympy.StrictLessThan) or claim.lhs != symbol:
+            if not isinstance(claim, sympy.StrictLessThan) or claim.lhs != symbol or symbol in claim.rhs.free_symbols:
                 refuse(f"{symbol} can be the largest only in a hypothesis '{symbol} < bound'")
+        elif choice.rule is not Rule.FREE:
+            formula(f"the choice of {symbol}", choice.of, set(theorem.measured))
+    for reference in theorem.references:
+        if reference.symbol not in theorem.chosen:
+            refuse(f"{reference.text} is about {reference.symbol}, which is not chosen")
+        formula(reference.text, reference.value, known)
+    sources = set(ids)
+    for step in theorem.proof:
+        if not isinstance(step.claim, Relational):
+            refuse(f"step {step.id} is {step.claim!r}, not a relation; sympy has decided it already")
+        if step.claim.has(sympy.Float):
+            refuse(f"step {step.id} holds a Float; write exact Rationals")
+        for source in step.since:
+            if source not in sources and not source[:1].isalpha():
+                refuse(f"step {step.id} rests on {source}, which does not come before it")
+        sources.add(step.id)
 
 
-def _relation(number: str, claim: object, refuse: Callable[[str], None]) -> None:
-    if not isinstance(claim, Relational):
-        refuse(f"{number} is {claim!r}, not an inequality; sympy has decided it already")
-    elif claim.has(sympy.Float):
-        refuse(f"{number} holds a Float; write exact Rationals")
+INEQUALITIES = (sympy.LessThan, sympy.StrictLessThan, sympy.GreaterThan, sympy.StrictGreaterThan)
 
 
 def _names(symbols: Iterable[Symbol]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from deqcheck.enclosure import Enclosure
-from deqcheck.statement import Status
+from deqcheck.statement import Evidence, Status
 from deqcheck.truth import Truth
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -32,6 +32,7 @@ class Measured:
     latex: str
     meaning: str
     value: Enclosure
+    evidence: Evidence = Evidence.PROOF
 
 
 @dataclass(frozen=True)

@@ -306,11 +306,13 @@ class Reference:
 
 
 class Sides(NamedTuple):
-    """One inequality; `claim` is ">=", ">" or "<". A side that is None is not defined."""
+    """One inequality; `claim` is ">=", ">" or "<"."""
 
     lhs: Any
     claim: str
     rhs: Any
+    defined: bool = True
+    """False where the paper divides by zero. It is then read as infinite, and nobody need decide it."""
 
     @property
     def apart(self) -> Any:
@@ -325,9 +327,7 @@ class Sides(NamedTuple):
         return bool(self.lhs < self.rhs if self.claim == "<" else self.lhs > self.rhs)
 
 
-def conditions(
-    q: Any, C1: Any, C2: Any, C3: Any, larger: Callable[[Any, Any], Any] = max
-) -> dict[str, Any]:
+def conditions(q: Any, C1: Any, C2: Any, C3: Any, larger: Callable[[Any, Any], Any] = max) -> dict[str, Any]:
     """The right-hand sides of (14)-(19), the left of γ₀ < 1 and the second term in the minimum of (20).
 
     Plain arithmetic, so that it serves for mpmath numbers and for arrays of many constants alike.
@@ -366,7 +366,7 @@ def hypotheses(q: Reference, constants: Mapping[str, float]) -> dict[str, Sides]
     sides |= {n: Sides(q.alpha_0**k, ">=", right[n]) for n, k in power.items()}
     if "eta" in constants:
         first = 4 / q.alpha_0**2 if q.alpha_0 else mp.inf
-        sides["(20)"] = Sides(eta, "<", min(first, right["(20)"]))
+        sides["(20)"] = Sides(eta, "<", min(first, right["(20)"]), bool(q.alpha_0 and q.norm_X_F))
     return sides
 
 
@@ -401,15 +401,11 @@ def worst_margins(q: Rounded, logs: Array, numbers: tuple[str, ...]) -> Array:
         return np.where((right[GAMMA0] < 1) & ~np.isnan(worst), worst, -np.inf)
 
 
-def search(
-    q: Reference, numbers: tuple[str, ...], rng: np.random.Generator, tries: int = 2000
-) -> tuple[Array, float]:
+def search(q: Reference, numbers: tuple[str, ...], rng: np.random.Generator, tries: int = 2000) -> tuple[Array, float]:
     """log C with the best worst margin found: log-uniform tries, then shrinking clouds around the best."""
     small = rounded(q)
     room = 1 / q.gamma - q.norm_A
-    centre = np.array(
-        [float(mp.log(v)) if v > 0 else 0.0 for v in (q.norm_W, room, q.norm_b or q.norm_W)]
-    )
+    centre = np.array([float(mp.log(v)) if v > 0 else 0.0 for v in (q.norm_W, room, q.norm_b or q.norm_W)])
     logs = centre + rng.uniform(-60, 60, (tries, 3))
     logs[: tries // 2] = centre + rng.uniform(-8, 8, (tries // 2, 3))
     values = worst_margins(small, logs, numbers)

@@ -17,6 +17,7 @@ LAYERS = (
     ("quantities",),
     ("conditions", "trajectory", "audit"),
     ("check",),
+    ("threshold",),
     ("report",),
     ("cli",),
     ("__main__",),

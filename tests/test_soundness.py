@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
-from mpmath import mpf
 from numpy.random import Generator
+from sympy import Rational
 from tests.reference import DESCENT, FLOW, GAMMA, GAMMA0, Instance, Reference, Sides, hypotheses, mp
 
 from deqcheck import check, library, rigor
@@ -61,10 +61,7 @@ class Case:
     def point(self) -> ReluPoint:
         """What the checker sees."""
         i = self.truth.instance
-        W, A, b, X, y = (
-            torch.from_numpy(np.ascontiguousarray(a, dtype=np.float64))
-            for a in (i.W, i.A, i.b, i.X, i.y)
-        )
+        W, A, b, X, y = (torch.from_numpy(np.ascontiguousarray(a, dtype=np.float64)) for a in (i.W, i.A, i.b, i.X, i.y))
         return ReluPoint(ReluImplicit(W, A, b, i.gamma), X, y)
 
 
@@ -76,6 +73,8 @@ class Row:
     number: str
     said: Truth
     sides: Sides | None
+    at_pole: bool
+    """gamma_0 = 1 is a tie: every condition divides by 1 - gamma_0 and has no sign of its own there."""
 
     @property
     def is_wrong(self) -> bool:
@@ -83,7 +82,9 @@ class Row:
 
     @property
     def is_near(self) -> bool:
-        return self.sides is None or not self.sides.apart > NEAR
+        if self.sides is None or not self.sides.defined or not self.sides.apart > NEAR:
+            return True
+        return self.at_pole and self.number not in (GAMMA, GAMMA0, "η > 0")
 
 
 def sizes(rng: Generator, wide: bool = False) -> tuple[int, int, int]:
@@ -162,8 +163,8 @@ def ill_conditioned(rng: Generator, number: int) -> Iterator[tuple[Reference, Co
     X = i.X[:1] + ratio * i.X
     q = Reference(changed(i, X=X))
     c = constants(rng, q)
-    if number % 2:  # bring the conditions within reach
-        small = ratio**3 * 1e-3
+    if number % 2 and q.alpha_0 > 0:  # bring the conditions within reach
+        small = float(q.alpha_0) ** 2 * 1e-2
         q, c = Reference(changed(i, X=X, b=i.b * small, y=i.y * small**2)), {**c, "C_3": small}
     yield q, c
 
@@ -286,10 +287,18 @@ def exact_ties(rng: Generator, number: int) -> Iterator[tuple[Reference, Constan
     yield q, {**c, "C_2": 1 / gamma - two[0]}
     if gamma * (two[0] + c["C_2"]) >= 1:
         return
-    right = reference.conditions(q, *(mpf(c[f"C_{k}"]) for k in (1, 2, 3)))
+    right = reference.conditions(q, *(mp.mpf(c[f"C_{k}"]) for k in (1, 2, 3)))
     yield q, {**c, "eta": float(min(4 / q.alpha_0**2, right["(20)"]))}
     for n, k in (("(14)", 2), ("(15)", 3), ("(17)", 2), ("(18)", 3)):
         yield q.relabelled(np.array([float(q.alpha_0**k / (right[n] / q.r_0))])), c
+    # With lambda_1, lambda_2, gamma = 20, 1, 1/16 the bracket is 25/9 and every root is rational:
+    # (20) reads eta < 9/8192 / X^2 at lambda_3 = 12, and (19) is an equality at lambda_3 = 9/4.
+    size, x = two[6], two[7]
+    one = [np.array([[v]]) for v in (16 * size, 0.0, x)]
+    q = Reference(Instance(one[0], one[1], np.zeros(1), 1 / 16 / size, one[2], np.array([two[3]])))
+    c = {"C_1": 4 * size, "C_2": size, "C_3": 12 * size, "eta": 9 / 8192 / (size * x) ** 2}
+    yield q, c
+    yield q, {**c, "C_3": 2.25 * size}
 
 
 FAMILIES: dict[str, tuple[Callable[..., Iterator[tuple]], int]] = {
@@ -318,8 +327,8 @@ def cases(family: str, limit: int | None = None) -> Iterator[Case]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def compiled_once() -> Iterator[None]:
-    """The checker compiles a theorem's margins at every call; here there are thousands of calls."""
+def quick() -> Iterator[None]:
+    """Speed only: margins compiled once per theorem, not per call, and no threads for tiny matrices."""
     original = choose.landscape
     known: dict[tuple[int, frozenset], tuple[Theorem, choose.Landscape]] = {}
 
@@ -329,9 +338,12 @@ def compiled_once() -> Iterator[None]:
             known[key] = theorem, original(theorem, pinned)
         return known[key][1]
 
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(choose, "landscape", landscape)
         yield
+    torch.set_num_threads(threads)
 
 
 def assess(theorem: Theorem, point: ReluPoint, pinned: Constants) -> check.Assessment | None:
@@ -359,8 +371,7 @@ def _real(end: object) -> object:
 def outside(case: Case, theorem: Theorem, found: check.Assessment) -> list[str]:
     """Quantities whose enclosure misses the truth."""
     return [
-        f"{case.name}, {theorem.key}: {name} = {mp.nstr(value, 20)} is not in "
-        f"{found.measured[theorem.symbols[name]]}"
+        f"{case.name}, {theorem.key}: {name} = {mp.nstr(value, 20)} is not in {found.measured[theorem.symbols[name]]}"
         for name, value in case.truth.quantities()
         if not inside(found.measured[theorem.symbols[name]], value)
     ]
@@ -371,11 +382,12 @@ def examine(case: Case) -> tuple[list[Row], list[str]]:
     rows, missed = [], []
     point = case.point
     true = hypotheses(case.truth, case.constants)
+    at_pole = not true[GAMMA0].apart > NEAR
     for theorem in case.theorems:
         found = assess(theorem, point, case.constants)
         for h in theorem.hypotheses:
             said = UNDECIDED if found is None else found.judgements[h.id].truth
-            rows.append(Row(f"{case.name}, {theorem.key}", h.id, said, true.get(h.id)))
+            rows.append(Row(f"{case.name}, {theorem.key}", h.id, said, true.get(h.id), at_pole))
         if found is not None:
             missed += outside(case, theorem, found)
     return rows, missed
@@ -393,7 +405,7 @@ def examined(family: str) -> tuple[int, list[Row], list[str]]:
 
 def describe(row: Row) -> str:
     assert row.sides is not None
-    lhs, claim, rhs = row.sides
+    lhs, claim, rhs, _ = row.sides
     return f"{row.name}: {row.number} {row.said.value}, yet {mp.nstr(lhs, 20)} {claim} {mp.nstr(rhs, 20)}"
 
 
@@ -434,7 +446,7 @@ def test_the_instances_are_many_and_of_every_kind() -> None:
             assert sum(row.said is said for row in here) >= 100, (number, said)
             close = [r for r in here if 0 < r.sides.apart < 2e-9 and r.sides.truth is truth]
             assert len(close) >= 10, (number, truth, len(close))
-        assert sum(row.sides.apart == 0 for row in here) >= 3 or number == "(19)", number
+        assert sum(row.sides.apart < reference.SAME for row in here) >= 10, number
 
 
 # --- law 3: constants free ------------------------------------------------------------------------------
@@ -462,38 +474,295 @@ def confirm_free(case: Case, theorem: Theorem, rng: Generator) -> tuple[str | No
     return None, found.truth
 
 
+def at_the_edge(q: Reference, numbers: tuple[str, ...], rng: Generator) -> float:
+    """log of the factor on the labels at which the best worst margin over all constants is zero.
+
+    The conditions are linear in the labels (b = 0 here), but for (19), which has none; so the margin
+    falls by at most one per unit, and stepping by the margin itself climbs to its zero.
+    """
+    shift = 0.0
+    for _ in range(1 if numbers is FLOW else 10):
+        scaled = q.relabelled(q.instance.y * math.exp(shift))
+        shift += reference.search(scaled, numbers, rng, 800)[1]
+    return shift
+
+
 def free_cases(count: int) -> Iterator[Case]:
-    """Networks at which the best worst margin over all constants is near zero, on either side, or far."""
+    """Networks where the best choice of constants just works, just fails, or neither."""
     for number in range(count):
         rng = np.random.default_rng([77, number])
         i = instance(rng, number, wide=True)
         i = changed(i, b=np.zeros_like(i.b), gamma=min(i.gamma, gamma_for(i.A, 0.95)))
+        if number % 3 == 0:
+            w, x = (float(10 ** rng.uniform(-70, 70)) for _ in range(2))
+            i = changed(i, W=i.W * w, X=i.X * x)
         q = Reference(i)
-        if number % 4 == 3:  # as they come, at any scale
-            w, x, l = (float(10 ** rng.uniform(-120, 120)) for _ in range(3))  # noqa: E741
-            yield Case(f"free {number}", Reference(changed(i, W=i.W * w, X=i.X * x, y=i.y * l)), {})
-            continue
-        if not q.alpha_0 > 0:
-            yield Case(f"free {number}", q, {})
-            continue
         theorem, numbers = ((GD, DESCENT), (GF, FLOW))[number % 2]
-        low, high = -80.0, 40.0  # the labels' scale at which the best margin changes sign
-        for _ in range(22):
-            middle = (low + high) / 2
-            _, margin = reference.search(q.relabelled(i.y * math.exp(middle)), numbers, rng, 400)
-            low, high = (middle, high) if margin > 0 else (low, middle)
-        away = float(rng.choice([1e-4, 1e-2, 0.1, 1.0, 10.0])) * (-1) ** (number // 2)
-        scaled = q.relabelled(i.y * math.exp(low + away))
-        yield Case(f"free {number}", scaled, {}, (theorem,))
+        if q.alpha_0 > 0:
+            edge = at_the_edge(q, numbers, rng)
+            away = float(rng.choice([1e-4, 1e-2, 0.1, 1.0, 10.0])) * (-1) ** (number // 2)
+            q = q.relabelled(i.y * math.exp(edge + away))
+        yield Case(f"free {number}", q, {}, (theorem,))
+    # The step that is allowed lies below the smallest float.
+    far = Instance(W=np.eye(2) * 1e150, A=np.eye(2), b=np.zeros(2), gamma=0.5, X=np.eye(2) * 1e20, y=np.ones(2))
+    yield Case("a step below every float", Reference(far), {}, (GD,))
+    # gamma ||A|| < 1 by less than can be certified.
+    for seed in range(6):
+        rng = np.random.default_rng([78, seed])
+        A = rng.standard_normal((3, 3))
+        top = reference.spectral_norm(reference.exact(A))
+        i = Instance(
+            W=np.abs(rng.standard_normal((3, 3))) * 1e60,
+            A=A,
+            b=np.zeros(3),
+            gamma=float((1 - 2 * mp.mpf(10) ** -13) / top),
+            X=np.eye(3)[:2],
+            y=np.ones(2) * 1e-30,
+        )
+        yield Case(f"barely a contraction {seed}", Reference(i), {}, (GD,))
 
 
 def test_free_constants() -> None:
-    wrong, verdicts = [], Counter()
-    for case in free_cases(120):
+    wrong: list[str] = []
+    verdicts: Counter[Truth] = Counter()
+    for case in free_cases(110):
         for theorem in case.theorems:
             fault, said = confirm_free(case, theorem, np.random.default_rng(5))
             verdicts[said] += 1
             wrong += [fault] if fault else []
     assert not wrong, f"{len(wrong)} wrong:\n" + "\n".join(wrong[:20])
-    assert min(verdicts[HOLDS], verdicts[FAILS]) >= 20, verdicts
-    assert verdicts[UNDECIDED] <= 0.25 * verdicts.total(), verdicts
+    assert min(verdicts[HOLDS], verdicts[FAILS]) >= 30, verdicts
+    assert verdicts[UNDECIDED] <= 0.2 * verdicts.total(), verdicts
+
+
+# --- the lemmas -----------------------------------------------------------------------------------------
+
+
+def lemma_cases() -> Iterator[Case]:
+    for family in ("plain", "ill-conditioned", "rank-deficient", "scales", "denormal"):
+        yield from cases(family, 40)
+
+
+def lemma_faults(case: Case, key: str) -> list[str]:
+    """Wrong verdicts and enclosures that miss, for one of Lemmas 3.1, 4.3 and 5.1."""
+    theorem, q, point = library.theorem(key), case.truth, case.point
+    found = assess(theorem, point, {})
+    if found is None:
+        return []
+    true, claims = LEMMAS[key](q, point, {s.name: v for s, v in found.constants.items()})
+    faults = [
+        f"{case.name}, {key}: {name} = {mp.nstr(value, 20)} is not in {found.measured[theorem.symbols[name]]}"
+        for name, value in true.items()
+        if not inside(found.measured[theorem.symbols[name]], value)
+    ]
+    said = {n: j.truth for n, j in found.judgements.items()}
+    said |= {line.id: line.verdict for line in check._conclusions(theorem, found, point)}
+    rows = [Row(f"{case.name}, {key}", n, said[n], sides, False) for n, sides in claims.items()]
+    return faults + [describe(row) for row in rows if row.is_wrong]
+
+
+Facts = tuple[dict[str, object], dict[str, Sides]]
+
+
+def well_posed(q: Reference, _point: ReluPoint, chosen: Constants) -> Facts:
+    """Lemma 3.1."""
+    M = mp.mpf(chosen["M"])
+    true = {n: getattr(q, n) for n in ("gamma", "norm_A", "norm_Phi_F", "norm_Z_F", "max_Z_l_F")}
+    bound = q.norm_Phi_F / (1 - q.gamma * M)
+    return true, {
+        "‖A‖ ≤ M": Sides(M, ">=", q.norm_A),
+        GAMMA0: Sides(q.gamma * M, "<", mp.mpf(1)),
+        "‖Z^ℓ‖": Sides(bound, ">=", q.max_Z_l_F),
+        "‖Z‖": Sides(bound, ">=", q.norm_Z_F),
+    }
+
+
+def lipschitz(q: Reference, point: ReluPoint, _chosen: Constants) -> Facts:
+    """Lemma 4.3, with the neighbour that the checker drew."""
+    model, i = point.neighbour.model, q.instance
+    other = Reference(changed(i, W=model.W.numpy(), A=model.A.numpy()))
+    norm, exact = reference.spectral_norm, reference.exact
+    true = {
+        "gamma": q.gamma, "norm_X_F": q.norm_X_F, "norm_W_a": q.norm_W, "norm_W_b": other.norm_W,
+        "norm_A_a": q.norm_A, "norm_A_b": other.norm_A,
+        "diff_W": norm(exact(i.W) - exact(other.instance.W)),
+        "diff_A": norm(q.A - other.A),
+    }  # fmt: skip
+    lam1, lam2 = max(q.norm_W, other.norm_W), max(q.norm_A, other.norm_A)
+    gamma0 = q.gamma * lam2
+    claims = {GAMMA0: Sides(gamma0, "<", mp.mpf(1))}
+    if other.well_posed and lam2 > 0:
+        true["diff_Z"] = norm(q.Z - other.Z)
+        rest = 1 - gamma0
+        bound = q.norm_X_F / rest * (gamma0 / rest * lam1 / lam2 * true["diff_A"] + true["diff_W"])
+        claims["(16)"] = Sides(bound, ">=", true["diff_Z"])
+    return true, claims
+
+
+def non_negative(q: Reference, _point: ReluPoint, chosen: Constants) -> Facts:
+    """Lemma 5.1, its equality to the tolerance of the check."""
+    true = {n: getattr(q, n) for n in ("gamma", "norm_A", "norm_Z_F", "distance")}
+    least = mp.mpf(float(q.instance.A.min()))
+    return true, {
+        "A_ij ≥ 0": Sides(least, ">=", mp.mpf(0)),
+        "γ‖A‖ < 1": Sides(q.gamma * q.norm_A, "<", mp.mpf(1)),
+        "Z": Sides(chosen["tau"] * q.norm_Z_F, ">=", q.distance),
+    }
+
+
+LEMMAS: dict[str, Callable[[Reference, ReluPoint, Constants], Facts]] = {
+    "relu-wellposed": well_posed,
+    "relu-lipschitz": lipschitz,
+    "relu-nonnegative": non_negative,
+}
+
+
+@pytest.mark.parametrize("key", LEMMAS)
+def test_lemmas(key: str) -> None:
+    faults = [fault for case in lemma_cases() for fault in lemma_faults(case, key)]
+    assert not faults, f"{len(faults)} faults:\n" + "\n".join(faults[:20])
+
+
+# --- law 5: the laws can fail ---------------------------------------------------------------------------
+
+
+def sigma_min_too_large(patch: pytest.MonkeyPatch) -> None:
+    """A slip of one part in 10^9 in the smallest singular value."""
+    true = rigor.sigma_min
+    patch.setattr(rigor, "sigma_min", lambda *a: true(*a) * Enclosure.exact(1 + 1e-9))
+
+
+def norm_too_small(patch: pytest.MonkeyPatch) -> None:
+    """The lower bound on an operator norm taken for the norm."""
+    true = rigor.spectral_norm
+    patch.setattr(rigor, "spectral_norm", lambda *a: Enclosure.exact(true(*a).floats()[0] * 0.999))
+
+
+def radius_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """A solver that stops early, and no proof of how far it got."""
+    true = engine.enclose
+
+    def early(model: ReluImplicit, Phi: torch.Tensor, *_: object) -> Solution:
+        return Solution(model.layer(Phi, Phi), "early", ())
+
+    def enclose(*a: object) -> engine.Equilibrium:
+        return dataclasses.replace(true(*a), radius=Enclosure.exact(0))  # type: ignore[arg-type]
+
+    for solver in (picard, anderson, closed_form):
+        patch.setattr(solver, "solve", early)
+    patch.setattr(engine, "enclose", enclose)
+
+
+def rounding_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """Products and sums of floats taken for exact."""
+    patch.setattr(rigor, "relative_error", lambda _k: Enclosure.exact(0))
+
+
+def usual_singular_value(patch: pytest.MonkeyPatch) -> None:
+    """sigma_min with more samples than units read as the smallest of the m singular values."""
+    true = rigor.sigma_min
+    patch.setattr(rigor, "sigma_min", lambda x, *a: true(x if len(x) <= x.shape[1] else x.T, *a))
+    quantity = next(v for s, v in GD.measured.items() if s.name == "alpha_0")
+
+    def measure(point: ReluPoint, effort: int) -> Enclosure:
+        return rigor.sigma_min(point.Z, min(effort, rigor.THOROUGH)).widen(point.radius).maximum(0)
+
+    patch.setitem(PLANTED, "measure", dataclasses.replace(quantity, measure=measure))
+
+
+def factor_of_two(patch: pytest.MonkeyPatch) -> None:
+    """(17) with the 4 of (14)."""
+    patch.setitem(PLANTED, "claim", ("(17)", GF.hypothesis("(14)").claim))
+
+
+def step_too_large(patch: pytest.MonkeyPatch) -> None:
+    """(20) with a bound that is one part in 10^12 too large."""
+    claim = GD.hypothesis("(20)").claim
+    assert claim is not None
+    patch.setitem(PLANTED, "claim", ("(20)", claim.lhs < claim.rhs * (1 + Rational(1, 10**12))))
+
+
+PLANTED: dict[str, object] = {}
+"""What a plant wants changed in the statement; empty but inside a test."""
+
+
+def misprinted() -> Theorem:
+    """gd-relu with the planted error."""
+    measured, listed = dict(GD.measured), list(GD.hypotheses)
+    if "measure" in PLANTED:
+        measured[GD.symbols["alpha_0"]] = PLANTED["measure"]  # type: ignore[assignment]
+    if "claim" in PLANTED:
+        number, claim = PLANTED["claim"]  # type: ignore[misc]
+        listed = [dataclasses.replace(h, claim=claim) if h.id == number else h for h in listed]
+    return dataclasses.replace(GD, measured=measured, hypotheses=tuple(listed))
+
+
+@pytest.mark.parametrize(
+    ("plant", "family", "law"),
+    [
+        (sigma_min_too_large, "plain", "enclosure"),
+        (sigma_min_too_large, "ill-conditioned", "enclosure"),
+        (norm_too_small, "plain", "enclosure"),
+        (norm_too_small, "near-ties", "verdict"),
+        (radius_forgotten, "plain", "enclosure"),
+        (radius_forgotten, "near-ties", "verdict"),
+        (rounding_forgotten, "perfect", "enclosure"),
+        (usual_singular_value, "rank-deficient", "enclosure"),
+        (factor_of_two, "near-ties", "verdict"),
+        (step_too_large, "near-ties", "verdict"),
+    ],
+)
+def test_a_planted_error_is_caught(plant: Callable[[pytest.MonkeyPatch], None], family: str, law: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        plant(patch)
+        theorem = misprinted()
+        caught = 0
+        for case in cases(family, 2 if family == "near-ties" else 40):
+            try:
+                rows, missed = examine(dataclasses.replace(case, theorems=(theorem,)))
+            except ArithmeticError:  # two enclosures of one number that do not meet: caught as well
+                continue
+            caught += len(missed) if law == "enclosure" else sum(row.is_wrong for row in rows)
+    assert caught > 0
+
+
+def test_a_refutation_without_a_proof_is_caught() -> None:
+    """FAILS for every choice of constants, said without looking."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(refute, "no_choice_works", lambda *_: True)
+        patch.setattr(choose, "choose_constants", lambda t, _k, pinned: (_ones(t, pinned), 0.0))
+        rng = np.random.default_rng(5)
+        faults = [confirm_free(c, t, rng)[0] for c in free_cases(40) for t in c.theorems]
+    assert any(faults)
+
+
+def _ones(theorem: Theorem, pinned: frozenset) -> dict:
+    return {s: 1.0 for s in theorem.chosen if s.name.startswith("C") and s not in pinned}
+
+
+# --- the reference itself -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_the_reference_agrees_with_plain_mpmath(number: int) -> None:
+    """The same numbers by other means: fixed-point iteration and symmetric eigenvalues at 256 bits."""
+    rng = np.random.default_rng([79, number])
+    i = instance(rng, number)
+    i = changed(i, gamma=min(i.gamma, gamma_for(i.A, 0.5)))
+    q = Reference(i)
+    with mp.workprec(256):
+        W, A, b, X, y = (mp.matrix(a.tolist()) for a in (i.W, i.A, i.b, i.X, i.y))
+        Phi = (X * W).apply(lambda v: max(v, mp.mpf(0)))
+        Z, last = Phi, mp.inf
+        while last > mp.mpf(10) ** -60:
+            after = (i.gamma * (Z * A) + Phi).apply(lambda v: max(v, mp.mpf(0)))
+            last, Z = mp.mnorm(after - Z, "f"), after
+        close = mp.mpf(10) ** -26  # the square root of a zero eigenvalue that is 1e-60 off, with room
+        assert abs(mp.sqrt(max(mp.eigsy(Z * Z.T, eigvals_only=True)[0], 0)) - q.alpha_0) < close
+        for norm, a in ((q.norm_W, W), (q.norm_A, A)):
+            assert abs(mp.sqrt(max(mp.eigsy(a * a.T, eigvals_only=True))) - norm) < close
+        assert abs(mp.mnorm(Z * b - y, "f") - q.r_0) < mp.mpf(10) ** -55
+        assert (
+            max(abs(reference.real(q.Z[r, c]) - Z[r, c]) for r in range(Z.rows) for c in range(Z.cols))
+            < mp.mpf(10) ** -55
+        )

@@ -1,4 +1,4 @@
-"""Gao & Gao (2022), the ReLU implicit network: Theorems 4.2 and 4.4, Lemmas 3.1, 4.3 and 5.1.
+"""Gao & Gao (2022), the ReLU implicit network: Theorems 4.2 and 4.4, Lemmas 3.1, 3.2, 4.1, 4.3, 5.1.
 
 Paper: "Gradient Descent Optimizes Infinite-Depth ReLU Implicit Networks with Linear Widths",
 T. Gao and H. Gao, 2022 (arXiv:2205.07463). Numbers in parentheses are the paper's equation numbers.
@@ -89,6 +89,8 @@ READING = (
     "γ belongs to the model and is fixed before anything is measured; γ₀ < 1 then limits C₂.",
 )
 
+QUICK = {"width": "60", "dim": "20"}
+
 # --- statements ------------------------------------------------------------------------------------
 
 GF_RELU = Theorem(
@@ -114,6 +116,7 @@ GF_RELU = Theorem(
     ),
     rate=Rate("(iii)", gap=alpha0**2 / 2, per="unit time"),
     reading=READING,
+    quick=QUICK,
 )
 
 GD_RELU = Theorem(
@@ -147,6 +150,7 @@ GD_RELU = Theorem(
     references=(Reference(eta, 1 / N, "the paper's step size 1/N"),),
     reading=READING,
     settings=("eta",),
+    quick=QUICK,
 )
 
 # --- lemmas ----------------------------------------------------------------------------------------
@@ -182,6 +186,7 @@ RELU_WELLPOSED = Theorem(
         "M is taken just above ‖A‖, where the lemma says most; the room of 1e-9 lets an instance that "
         "attains the bound (such as A = I) be decided.",
     ),
+    quick=QUICK,
 )
 
 Wa, Wb, Aa, Ab, dW, dA, dZ = symbols("norm_W_a norm_W_b norm_A_a norm_A_b diff_W diff_A diff_Z", real=True)
@@ -213,6 +218,7 @@ RELU_LIPSCHITZ = Theorem(
         ),
     ),
     settings=("distance",),
+    quick=QUICK,
 )
 
 minA, dist, tau = symbols("min_A distance tau", real=True)
@@ -238,4 +244,60 @@ RELU_NONNEGATIVE = Theorem(
     ),
     conclusions=(Conclusion("Z", dist <= tau * ZF, "both sides agree to the relative tolerance τ"),),
     reading=("An equality of reals is certified as agreement to a relative tolerance τ.",),
+    quick=QUICK,
+)
+
+sQ, dG, dH = symbols("sigma_min_Q gradient_difference kernel_difference", real=True)
+SMALL = {"width": "60", "samples": "24", "dim": "20", "init": "random"}
+BOUND_ON_A = (
+    Hypothesis("γ > 0", gamma > 0),
+    Hypothesis("‖A‖ ≤ M", nA <= M),
+    Hypothesis("γ₀ < 1", gamma0 < 1),
+)
+KINK = (
+    "relu'(0) is taken as 0. At A(0) = I, as in Section 7, every inactive unit sits exactly at the kink, where the "
+    "loss has no gradient in A; the formulas then give one of several one-sided derivatives."
+)
+
+RELU_GRADIENT = Theorem(
+    key="relu-gradient",
+    title="the gradients by the implicit function theorem, and the invertibility of Q",
+    source=_source("Lemma 3.2"),
+    family="relu",
+    setting="‖A‖ ≤ M; Q = I − γ D (Aᵀ ⊗ I_N)",
+    measured={gamma: q.gamma, nA: q.norm_implicit_weights, sQ: q.sigma_min_linearisation, dG: q.gradient_difference},
+    chosen={M: least(nA * (1 + Rational(1, 10**9))), tau: fixed(Rational(1, 10**9))},
+    definitions={gamma0: gamma * M},
+    hypotheses=BOUND_ON_A,
+    conclusions=(
+        Conclusion("(6)", sQ > 1 - gamma0, "Q is invertible, and by how much"),
+        Conclusion("γ₀ gap", 1 - gamma0 > 0),
+        Conclusion("(7)-(9)", dG <= tau, "the gradients agree with autograd"),
+    ),
+    reading=(
+        "(6) prints λ_min of a matrix that is not symmetric; its proof (29) bounds a norm. It is read as the smallest "
+        "singular value, which is what the proof of Theorem 4.2 uses. Q is block-diagonal over samples, and the "
+        "blocks of the first samples are checked.",
+        "The strict sign in (6) needs M > ‖A‖: at M = ‖A‖, A = I and all units active both sides are equal.",
+        KINK,
+    ),
+    settings=("blocks",),
+    defaults=SMALL,
+    quick={"width": "30", "samples": "10", "dim": "8", "init": "random"},
+)
+
+RELU_NTK = Theorem(
+    key="relu-ntk",
+    title="the predictions move by the kernel H = Z Zᵀ + M Mᵀ + Π Πᵀ",
+    source=_source("Lemma 4.1"),
+    family="relu",
+    setting="gradient flow; ‖A(t)‖ ≤ M at all times",
+    measured={gamma: q.gamma, nA: q.norm_implicit_weights, dH: q.kernel_difference},
+    chosen={M: least(nA * (1 + Rational(1, 10**9))), tau: fixed(Rational(1, 10**9))},
+    definitions={gamma0: gamma * M},
+    hypotheses=BOUND_ON_A,
+    conclusions=(Conclusion("(10)-(13)", dH <= tau, "H agrees with J Jᵀ from autograd"),),
+    reading=("The bound on ‖A(t)‖ is checked at the given instant, where H is formed.", KINK),
+    defaults=SMALL,
+    quick={"width": "30", "samples": "10", "dim": "8", "init": "random"},
 )

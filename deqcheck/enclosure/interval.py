@@ -61,7 +61,7 @@ class Enclosure:
 
     @classmethod
     def between(cls, lo: Real, hi: Real) -> Enclosure:
-        """The hull of two numbers; a NaN at either end gives the whole line."""
+        """The hull of two numbers; a NaN at an end makes that end infinite."""
         return cls(_lift(lo).lo, _lift(hi).hi)
 
     @classmethod
@@ -114,7 +114,7 @@ class Enclosure:
 
     def floats(self) -> tuple[float, float]:
         """The narrowest float interval around this one."""
-        return -_float_up(-self.lo), _float_up(self.hi)
+        return -_float_up(_minus(self.lo)), _float_up(self.hi)
 
     def fractions(self) -> tuple[Fraction, Fraction]:
         """The ends as exact rationals, for exact arithmetic elsewhere."""
@@ -127,14 +127,14 @@ class Enclosure:
     # --- arithmetic ----------------------------------------------------------------------------
 
     def __neg__(self) -> Enclosure:
-        return Enclosure(-self.hi, -self.lo)
+        return Enclosure(_minus(self.hi), _minus(self.lo))
 
     def __abs__(self) -> Enclosure:
         if self.lo >= 0:
             return self
         if self.hi <= 0:
             return -self
-        return Enclosure(_ZERO, _larger(-self.lo, self.hi))
+        return Enclosure(_ZERO, _larger(_minus(self.lo), self.hi))
 
     def __add__(self, other: Real) -> Enclosure:
         b = _lift(other)
@@ -150,7 +150,7 @@ class Enclosure:
         ends = [_times(x, y) for x in (self.lo, self.hi) for y in (b.lo, b.hi)]
         lo, hi = ends[0].lower(), ends[0].upper()
         for end in ends[1:]:
-            lo, hi = -_larger(-lo, -end.lower()), _larger(hi, end.upper())
+            lo, hi = _smaller(lo, end.lower()), _larger(hi, end.upper())
         return Enclosure(lo, hi)
 
     def __truediv__(self, other: Real) -> Enclosure:
@@ -218,7 +218,7 @@ class Enclosure:
         """Two enclosures of one number: the number lies in both."""
         if not self.overlaps(other):
             raise ArithmeticError(f"enclosures of one number are disjoint: {self} and {other}")
-        return Enclosure(_larger(self.lo, other.lo), -_larger(-self.hi, -other.hi))
+        return Enclosure(_larger(self.lo, other.lo), _smaller(self.hi, other.hi))
 
     def widen(self, radius: Real) -> Enclosure:
         """The interval with `radius` added on both sides."""
@@ -286,6 +286,15 @@ def _larger(a: arb, b: arb) -> arb:
     return a if a >= b else b
 
 
+def _smaller(a: arb, b: arb) -> arb:
+    return a if a <= b else b
+
+
+def _minus(x: arb) -> arb:
+    """-x without rounding: the unary minus of flint rounds to the precision of the moment."""
+    return x.neg(exact=True)
+
+
 def _times(a: arb, b: arb) -> arb:
     return _ZERO if a == 0 or b == 0 else a * b
 
@@ -327,14 +336,26 @@ def _float_up(x: arb) -> float:
 def _to_decimal(x: arb, digits: int, rounding: str) -> str:
     if not x.is_finite():
         return "inf" if x > 0 else "-inf"
-    exact = _to_fraction(x)
     context = Context(prec=digits, rounding=rounding, Emin=-(10**9), Emax=10**9)
-    value = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    shift = _decade(x)
+    if abs(shift) < 5000:
+        shift, exact = 0, _to_fraction(x)
+    else:  # an exponent of any size is printable once its decade is split off
+        with flint.ctx.workprec(192 + 4 * digits + 2 * abs(shift).bit_length()):
+            scaled = x / arb(10) ** shift
+            exact = _to_fraction(scaled.lower() if rounding == ROUND_FLOOR else scaled.upper())
+    value = context.divide(Decimal(exact.numerator), Decimal(exact.denominator)).normalize(context)
     if not value:
         return "0"
-    if -4 <= value.adjusted() < digits:
-        return f"{value.normalize():f}"
-    return f"{value.normalize():e}"
+    if shift == 0 and -4 <= value.adjusted() < digits:
+        return f"{value:f}"
+    return f"{context.scaleb(value, -value.adjusted()):f}e{shift + value.adjusted():+d}"
+
+
+def _decade(x: arb) -> int:
+    """About log10 |x|."""
+    mantissa, exponent = x.man_exp()
+    return (int(abs(mantissa)).bit_length() + int(exponent)) * 30102999566398119521373889472449302676818988 // 10**44
 
 
 def _from_decimal(text: str) -> Enclosure:

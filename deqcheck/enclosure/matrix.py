@@ -98,6 +98,8 @@ class Matrix:
     def sigma_min(self) -> Enclosure:
         """sqrt(lambda_min(M M^T)); for a matrix with more rows than columns this is 0."""
         n, k = self.shape
+        if not all(x.is_finite() for x in self._m.entries()):
+            return Enclosure.positive()
         if n > k:
             return Enclosure.exact(0)
         gram = self._m * self._m.transpose()

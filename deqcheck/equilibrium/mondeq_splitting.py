@@ -24,7 +24,8 @@ def step_size(lipschitz: float, m: float) -> float:
 def resolvent(W: Tensor, alpha: float) -> Tensor:
     """(I + alpha (I - W))^-1, in differentiable operations."""
     identity = torch.eye(W.shape[0], dtype=W.dtype, device=W.device)
-    inverse: Tensor = torch.linalg.inv(identity + alpha * (identity - W))
+    # A numerically singular system gives infinities, which end the iteration, and no exception.
+    inverse: Tensor = torch.linalg.inv_ex(identity + alpha * (identity - W))[0]
     return inverse
 
 
@@ -96,5 +97,5 @@ def solve_active(W: Tensor, active: Tensor, right: Tensor) -> Tensor:
     parts = []
     for part, c in zip(mask.split(size), (mask * right).split(size), strict=True):
         systems = identity - part[:, :, None] * W
-        parts.append(torch.linalg.solve(systems, c[:, :, None])[:, :, 0])
+        parts.append(torch.linalg.solve_ex(systems, c[:, :, None])[0][:, :, 0])
     return torch.cat(parts)

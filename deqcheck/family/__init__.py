@@ -55,7 +55,13 @@ class Family:
         }
 
 
-FAMILIES = {"relu": "deqcheck.family.relu"}
+FAMILIES = {
+    "relu": "deqcheck.family.relu",
+    "ling": "deqcheck.family.ling",
+    "mondeq": "deqcheck.family.mondeq",
+    "kawaguchi": "deqcheck.family.kawaguchi",
+    "opteq": "deqcheck.family.opteq",
+}
 """Where each family lives; imported on demand, because a family needs torch."""
 
 

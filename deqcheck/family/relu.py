@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 
 import numpy as np
 import torch
@@ -26,7 +26,15 @@ from deqcheck.family import (
     text,
     whole,
 )
-from deqcheck.models.relu import DEFAULT_INITIALISATION, INITIALISATIONS, ReluImplicit
+from deqcheck.models.relu import (
+    DEFAULT_INITIALISATION,
+    INITIALISATIONS,
+    ReluImplicit,
+    gradients,
+    kernel,
+    masks,
+    unrolled,
+)
 from deqcheck.truth import HOLDS
 
 # 192-bit linear algebra is worth its time only for models this small (entries of Z times width).
@@ -42,6 +50,7 @@ class ReluPoint:
     y: Tensor
     distance: float = 0.1
     seed: int = 0
+    blocks: int = 16
 
     @cached_property
     def norm_A(self) -> Enclosure:
@@ -83,11 +92,59 @@ class ReluPoint:
             )
         ]
         model = ReluImplicit(shifted[0], shifted[1], self.model.b, self.model.gamma)
-        return ReluPoint(model, self.X, self.y, self.distance, self.seed)
+        return replace(self, model=model)
+
+    @cached_property
+    def block_sigma_min(self) -> Enclosure:
+        """min over the first `blocks` samples of sigma_min(I - gamma D_i A^T): the blocks of Q, certified.
+
+        The activation pattern D_i is the computed one; Q is block-diagonal over samples.
+        """
+        D, _ = masks(self.model, self.X, self.Z)
+        bounds = []
+        identity = torch.eye(self.model.A.shape[0], dtype=D.dtype, device=D.device)
+        for row in D[: self.blocks]:
+            product = self.model.gamma * (row[:, None] * self.model.A.T)
+            block = identity - product
+            slip = rigor.relative_error(2) * (rigor.frobenius(product) + rigor.frobenius(block))
+            bounds.append(rigor.sigma_min(block, rigor.THOROUGH).widen(slip).maximum(0))
+        return reduce(Enclosure.minimum, bounds)
+
+    @cached_property
+    def gradient_difference(self) -> float:
+        """Largest relative difference between eqs. (7)-(9) and autograd through the unrolled layers."""
+        prediction, leaves = unrolled(self.model, self.X, self.depth)
+        loss = ((prediction - self.y) ** 2).sum() / 2
+        wanted = torch.autograd.grad(loss, (leaves.W, leaves.A, leaves.b))
+        found = gradients(self.model, self.X, self.y, self.Z)
+        sizes = [max(float(w.norm()), float(f.norm())) for w, f in zip(wanted, found, strict=True)]
+        top = max(sizes)
+        apart = [float((w - f).norm()) for w, f in zip(wanted, found, strict=True)]
+        return max(a / s if s > 1e-12 * top else a / top for a, s in zip(apart, sizes, strict=True)) if top else 0.0
+
+    @cached_property
+    def kernel_difference(self) -> float:
+        """Relative difference between H of eqs. (11)-(13) and J J^T with J by autograd."""
+        prediction, leaves = unrolled(self.model, self.X, self.depth)
+        rows = [
+            torch.cat(
+                [g.reshape(-1) for g in torch.autograd.grad(p, (leaves.W, leaves.A, leaves.b), retain_graph=True)]
+            )
+            for p in prediction
+        ]
+        jacobian = torch.stack(rows)
+        found = kernel(self.model, self.X, self.Z)
+        return float((found - jacobian @ jacobian.T).norm() / found.norm())
+
+    @property
+    def depth(self) -> int:
+        """Layers after which the unrolled network is the equilibrium to float precision."""
+        q = self.equilibrium.contraction.floats()[1]
+        return min(5000, 5 + math.ceil(-38 / math.log(q))) if q > 0 else 5
 
     def scaled(self, beta: float) -> ReluPoint:
         """The point with theta multiplied by beta and gamma divided by it."""
-        return ReluPoint(self.model.scaled(beta), self.X, self.y, self.distance, self.seed)
+        return replace(self, model=self.model.scaled(beta))
 
     def iterate_norm(self, count: int) -> Enclosure:
         """max over l <= count of ||Z^l||_F for the exact iterates from zero."""
@@ -150,7 +207,10 @@ def build(data: Data, settings: Settings, device: str) -> ReluPoint:
             f"gamma = {gamma:g} is not below 1/||A|| = {limit:.6g}, so an equilibrium need not exist; "
             f"take --gamma below {limit:.6g} or leave it at auto."
         )
-    return ReluPoint(ReluImplicit(W, A, b, gamma), X, y, float(str(settings.get("distance", 0.1))), seed)
+    return ReluPoint(
+        ReluImplicit(W, A, b, gamma), X, y, float(str(settings.get("distance", 0.1))), seed,
+        int(str(settings.get("blocks", 16))),
+    )  # fmt: skip
 
 
 FAMILY = Family(

@@ -45,8 +45,11 @@ class MonDEQ:
         return Z @ self.u
 
     def scaled(self, beta: float) -> MonDEQ:
-        """U multiplied by beta: W and m stay, and Z is multiplied by beta because relu(beta z) = beta relu(z)."""
-        return MonDEQ(self.A, self.B, beta * self.U, self.u, self.m)
+        """U times beta and u divided by it: Z grows by beta, since relu(beta z) = beta relu(z), and the prediction stays.
+
+        In floats both are rounded; what is checked afterwards is the rounded model.
+        """
+        return MonDEQ(self.A, self.B, beta * self.U, self.u / beta, self.m)
 
 
 def weights(A: Tensor, B: Tensor, m: float) -> Tensor:

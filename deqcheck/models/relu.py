@@ -42,6 +42,55 @@ class ReluImplicit:
         return ReluImplicit(beta * self.W, beta * self.A, beta * self.b, self.gamma / beta)
 
 
+def masks(model: ReluImplicit, X: Tensor, Z: Tensor) -> tuple[Tensor, Tensor]:
+    """The diagonals of D and E: where the layer and the features are active, with relu'(0) = 0."""
+    features = X @ model.W
+    inner = model.gamma * (Z @ model.A) + torch.relu(features)
+    return (inner > 0).to(Z.dtype), (features > 0).to(Z.dtype)
+
+
+def adjoint(model: ReluImplicit, D: Tensor, G: Tensor, tolerance: float = 1e-15, limit: int = 20_000) -> Tensor:
+    """D V for the solution of Q^T vec(V) = vec(G), sample by sample: V = G + gamma (D V) A^T.
+
+    Q = I - gamma D (A^T x I_N) is never formed; the iteration contracts at gamma ||A||.
+    """
+    active = D * G
+    for _ in range(limit):
+        after = D * (G + model.gamma * (active @ model.A.T))
+        moved, size = float((after - active).norm()), float(after.norm())
+        active = after
+        if moved <= tolerance * size:
+            break
+    return active
+
+
+def gradients(model: ReluImplicit, X: Tensor, y: Tensor, Z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """(dL/dW, dL/dA, dL/db) by Lemma 3.2, eqs. (7)-(9), without any Kronecker product."""
+    D, E = masks(model, X, Z)
+    error = model.predict(Z) - y
+    active = adjoint(model, D, torch.outer(error, model.b))
+    return X.T @ (E * active), model.gamma * (Z.T @ active), Z.T @ error
+
+
+def kernel(model: ReluImplicit, X: Tensor, Z: Tensor) -> Tensor:
+    """H = Z Z^T + M M^T + Pi Pi^T of Lemma 4.1, eqs. (11)-(13), from one adjoint per sample."""
+    D, E = masks(model, X, Z)
+    active = adjoint(model, D, model.b.expand_as(Z))
+    gram = Z @ Z.T
+    inner = E * active
+    return gram + model.gamma**2 * gram * (active @ active.T) + (X @ X.T) * (inner @ inner.T)
+
+
+def unrolled(model: ReluImplicit, X: Tensor, depth: int) -> tuple[Tensor, ReluImplicit]:
+    """Predictions after `depth` layers with autograd recording, and the leaves to differentiate by."""
+    leaves = ReluImplicit(*(p.detach().clone().requires_grad_() for p in (model.W, model.A, model.b)), model.gamma)
+    Phi = leaves.features(X)
+    Z = torch.zeros_like(Phi)
+    for _ in range(depth):
+        Z = leaves.layer(Z, Phi)
+    return leaves.predict(Z), leaves
+
+
 Parameters = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 

@@ -10,19 +10,24 @@ from collections.abc import Callable
 from typing import Any
 
 from deqcheck.enclosure import Enclosure
-from deqcheck.statement import Quantity
+from deqcheck.statement import Evidence, Quantity
 
 Measure = Callable[[Any, int], Enclosure]
 Scaled = Callable[[Any, float, float], float]
 
 
 def quantity(
-    name: str, text: str, latex: str, meaning: str, scaled: Scaled | None = None
+    name: str,
+    text: str,
+    latex: str,
+    meaning: str,
+    scaled: Scaled | None = None,
+    evidence: Evidence = Evidence.PROOF,
 ) -> Callable[[Measure], Quantity]:
     """Turn a measuring function into a Quantity, keeping its notation beside its code."""
 
     def wrap(measure: Measure) -> Quantity:
-        return Quantity(name, text, latex, meaning, measure, scaled)
+        return Quantity(name, text, latex, meaning, measure, scaled, evidence)
 
     return wrap
 

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from deqcheck.enclosure import Enclosure
 from deqcheck.quantities import degree, quantity
+from deqcheck.statement import Evidence
 
 if TYPE_CHECKING:
     from deqcheck.family.relu import ReluPoint
+
+COMPARISON = Evidence.COMPARISON
 
 
 @quantity("alpha_0", "α₀", r"\alpha_0", "smallest singular value of the equilibrium Z(0)", degree(1))
@@ -182,3 +185,32 @@ def distance_equilibria(point: ReluPoint, _effort: int) -> Enclosure:
     other = point.neighbour
     norm = rigor.difference_norm(point.Z, other.Z)
     return norm.widen(point.radius + other.radius).maximum(0)
+
+
+# --- gradients and the tangent kernel (Lemmas 3.2 and 4.1) -----------------------------------------
+
+
+@quantity(
+    "sigma_min_Q", "σ_min(Q)", r"\sigma_{\min}(Q)", "smallest singular value of the blocks of Q that were checked"
+)
+def sigma_min_linearisation(point: ReluPoint, _effort: int) -> Enclosure:
+    """The smallest singular value over the checked samples' blocks."""
+    return point.block_sigma_min
+
+
+@quantity(
+    "gradient_difference",
+    "Δ∇L",
+    r"\Delta_{\nabla L}",
+    "relative difference of (7)-(9) from autograd",
+    evidence=COMPARISON,
+)
+def gradient_difference(point: ReluPoint, _effort: int) -> Enclosure:
+    """A comparison of two float computations, not a proof."""
+    return Enclosure.exact(point.gradient_difference)
+
+
+@quantity("kernel_difference", "ΔH", r"\Delta_H", "relative difference of (11)-(13) from autograd", evidence=COMPARISON)
+def kernel_difference(point: ReluPoint, _effort: int) -> Enclosure:
+    """A comparison of two float computations, not a proof."""
+    return Enclosure.exact(point.kernel_difference)

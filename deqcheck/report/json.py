@@ -47,7 +47,13 @@ def to_json(result: Result) -> dict[str, Any]:
         },
         "instance": dict(result.instance),
         "quantities": {
-            q.name: {**_ends(q.value), "latex": q.latex, "text": q.text, "meaning": q.meaning}
+            q.name: {
+                **_ends(q.value),
+                "latex": q.latex,
+                "text": q.text,
+                "meaning": q.meaning,
+                "evidence": q.evidence.value,
+            }
             for q in result.quantities
         },
         "constants": {c.name: c.value for c in result.constants},
@@ -77,6 +83,11 @@ def to_json(result: Result) -> dict[str, Any]:
         "timings": dict(result.timings),
         "environment": dict(result.environment),
     }  # fmt: skip
+
+
+def collection(documents: list[dict[str, Any]]) -> dict[str, Any]:
+    """Several results in one file."""
+    return {"schema_version": SCHEMA_VERSION, "results": documents}
 
 
 def _ends(x: Enclosure) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from deqcheck.report.number import decades, enclosed, listed, short
+from deqcheck.statement import Evidence
 from deqcheck.truth import FAILS, UNDECIDED
 from deqcheck.verdict import Guarantee, Line, Outcome, Result
 
@@ -28,6 +29,9 @@ def _main(result: Result) -> str:
     name = _name(result)
     match result.outcome:
         case Outcome.APPLIES if any(c.verdict is not None for c in result.conclusions):
+            weak = sorted({q.evidence.value for q in result.quantities if q.evidence is not Evidence.PROOF})
+            if weak:
+                return f"{name} holds here as far as this check goes; part of it is {listed(weak)}."
             return f"{name} holds here: its hypotheses and its conclusions are certified."
         case Outcome.APPLIES:
             return f"{name} applies: every hypothesis is certified to hold."

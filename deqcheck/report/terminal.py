@@ -9,11 +9,13 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from deqcheck.report import thresholds
 from deqcheck.report.number import certain, decades, enclosed, short
-from deqcheck.report.sentence import conclusion
-from deqcheck.statement import Theorem
+from deqcheck.report.sentence import conclusion, headline
+from deqcheck.statement import Evidence, Theorem
+from deqcheck.threshold import Threshold
 from deqcheck.truth import FAILS, HOLDS, Truth
-from deqcheck.verdict import Line, Result
+from deqcheck.verdict import Line, Outcome, Result
 
 COLOUR = {HOLDS: "green", FAILS: "red", None: "dim"}
 MARK = {"HOLDS": "✓ HOLDS", "FAILS": "✗ FAILS", "UNDECIDED": "? UNDECIDED"}
@@ -56,7 +58,8 @@ def report(result: Result) -> RenderableType:
         parts.append(_section("Constants", _constants(result)))
     parts.append(_section("Hypotheses", _lines(result.hypotheses)))
     if result.conclusions:
-        parts.append(_section("Conclusions", _lines(result.conclusions)))
+        doubt = "" if result.outcome is Outcome.APPLIES else " (not guaranteed here)"
+        parts.append(_section(f"Conclusions{doubt}", _lines(result.conclusions)))
     if result.rate is not None:
         parts.append(_section("Rate", _rate(result)))
     if result.reading:
@@ -112,7 +115,8 @@ def enclosed_radius(result: Result) -> str:
 def _quantities(result: Result) -> RenderableType:
     table = _table(("", "left"), ("value", "right"), ("known to", "right"), ("meaning", "left"))
     for q in result.quantities:
-        table.add_row(q.text, enclosed(q.value, 6), certain(q.value), Text(q.meaning, style="dim"))
+        known = certain(q.value) if q.evidence is Evidence.PROOF else f"{q.evidence.name.lower()}"
+        table.add_row(q.text, enclosed(q.value, 6), known, Text(q.meaning, style="dim"))
     return table
 
 
@@ -183,6 +187,38 @@ def _rate(result: Result) -> RenderableType:
     grid.add_row(Text("half-life", style="dim"), f"{enclosed(rate.half_life)} {unit}")
     grid.add_row(Text("formula", style="dim"), rate.formula)
     return grid
+
+
+def summary(results: list[Result]) -> RenderableType:
+    """One row per theorem, for a run of the whole catalogue."""
+    table = _table(("key", "left"), ("verdict", "left"), ("", "left"), ("s", "right"))
+    for r in results:
+        words = headline(r).partition(". ")[2]
+        mark = Text(MARK[r.verdict.value], style=_colour(r.verdict))
+        table.add_row(Text(r.key, style="bold"), mark, Text(words, style="dim"), f"{sum(r.timings.values()):.1f}")
+    counts = {name: sum(r.verdict.value == name for r in results) for name in MARK}
+    total = sum(sum(r.timings.values()) for r in results)
+    words = ", ".join(f"{n} {name}" for name, n in counts.items() if n)
+    return Group(table, Text(f"{len(results)} theorems in {total:.0f} s: {words}", style="bold"))
+
+
+def threshold(found: Threshold) -> RenderableType:
+    """The answer, then every value tried."""
+    truth = HOLDS if found.holds else FAILS
+    table = _table((found.vary, "right"), ("verdict", "left"), ("worst", "left"), ("margin", "right"))
+    for t in found.tried:
+        mark = Text("– refused" if t.why else MARK[t.truth.value], style=_colour(None if t.why else t.truth))
+        table.add_row(short(t.value, 5), mark, t.worst, decades(t.margin))
+    return Group(
+        Panel(
+            Text(thresholds.conclusion(found)),
+            title=Text(f" {found.vary} ", style="bold"),
+            subtitle=Text(f" {found.key} · {found.source} "),
+            border_style=_colour(truth),
+            padding=(1, 2),
+        ),
+        _section("Values tried (each a certified check)", table),
+    )
 
 
 # --- statements ------------------------------------------------------------------------------------
