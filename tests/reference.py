@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from flint import fmpq, fmpq_mat, fmpz, fmpz_mat, fmpz_poly
+from flint import fmpq, fmpq_mat, fmpz, fmpz_poly
 from mpmath import MPContext
 
 mp = MPContext()

@@ -92,7 +92,8 @@ class Matrix:
 
     def frobenius(self) -> Enclosure:
         """The Frobenius norm."""
-        total = sum((abs(x) ** 2 for x in self._m.entries()), arb(0))
+        # x * x, not x ** 2: flint's power of a ball around zero is not a number.
+        total = sum((x * x for x in self._m.entries()), arb(0))
         return Enclosure(total.lower(), total.upper()).sqrt()
 
     def sigma_min(self) -> Enclosure:
