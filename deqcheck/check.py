@@ -80,8 +80,13 @@ def verify(
     show: Progress = silent,
     *,
     quick: bool = False,
+    spectrum: bool = False,
 ) -> Result:
-    """Check one theorem on one instance; `quick` takes the theorem's small instance where nothing is given."""
+    """Check one theorem on one instance.
+
+    `quick` takes the theorem's small instance where nothing is given; `spectrum` adds the singular
+    values of the equilibrium, which only plots need.
+    """
     clock = Clock(show)
     theorem = library.theorem(key)
     family = load(theorem.family)
@@ -132,6 +137,7 @@ def verify(
         equilibrium=_equilibrium(point),
         remarks=tuple(remarks),
         reading=theorem.reading,
+        spectrum=_spectrum(point) if spectrum else (),
         timings={name: round(s, 4) for name, s in clock.seconds.items()},
         environment=surroundings(where),
     )
@@ -369,7 +375,7 @@ def _hypotheses(theorem: Theorem, assessment: Assessment, pinned: Mapping[Symbol
     lines = []
     for h in theorem.hypotheses:
         if h.claim is None:
-            lines.append(Line(h.id, Status.ASSUMED, None, "", "", h.text))
+            lines.append(Line(h.id, Status.ASSUMED, None, "", "", "", h.text))
             continue
         ours = h.id in chosen or (h.claim.free_symbols and h.claim.free_symbols <= open_steps)
         lines.append(
@@ -382,8 +388,7 @@ def _hypotheses(theorem: Theorem, assessment: Assessment, pinned: Mapping[Symbol
 
 def _line(theorem: Theorem, number: str, claim: Any, text: str, j: Judgement, status: Status, note: str) -> Line:
     return Line(
-        number, status, j.truth, theorem.plain(claim), theorem.latex(claim), text,
-        j.lhs, j.rhs, j.certified_margin, note,
+        number, status, j.truth, *_typeset(theorem, claim), text, j.lhs, j.rhs, j.certified_margin, note,
     )  # fmt: skip
 
 
@@ -392,9 +397,7 @@ def _conclusions(theorem: Theorem, assessment: Assessment, point: Any) -> tuple[
     lines = []
     for c in theorem.conclusions:
         if c.claim is None or c.claim.free_symbols - set(assessment.values):
-            formula = theorem.plain(c.claim) if c.claim is not None else ""
-            latex = theorem.latex(c.claim) if c.claim is not None else ""
-            lines.append(Line(c.id, Status.IMPLIED, None, formula, latex, c.text))
+            lines.append(Line(c.id, Status.IMPLIED, None, *_typeset(theorem, c.claim), c.text))
             continue
         judgement = judge(c.claim, assessment.values)
         if judgement.truth is UNDECIDED:
@@ -405,6 +408,13 @@ def _conclusions(theorem: Theorem, assessment: Assessment, point: Any) -> tuple[
             judgement = judge(c.claim, values)
         lines.append(_line(theorem, c.id, c.claim, c.text, judgement, Status.CHECKED, _evidence(theorem, c.claim)))
     return tuple(lines)
+
+
+def _typeset(theorem: Theorem, claim: Any) -> tuple[str, str, str]:
+    """One line of text, LaTeX and MathML; empty where the statement is in words only."""
+    if claim is None:
+        return "", "", ""
+    return theorem.plain(claim), theorem.latex(claim), theorem.mathml(claim)
 
 
 def _evidence(theorem: Theorem, claim: Any) -> str:
@@ -432,7 +442,7 @@ def _rate(theorem: Theorem, assessment: Assessment) -> Guarantee | None:
     decay = -((-gap).log1p()) if rate.per == "step" else gap
     return Guarantee(
         rate.id, rate.per, gap, Enclosure.exact(2).log() / decay,
-        theorem.plain(rate.gap), theorem.latex(rate.gap), assessment.truth is HOLDS,
+        *_typeset(theorem, rate.gap), assessment.truth is HOLDS,
     )  # fmt: skip
 
 
@@ -468,11 +478,20 @@ def _equilibrium(point: Any) -> verdict.Equilibrium | None:
         return None
     return verdict.Equilibrium(
         found.method,
-        len(found.residuals),
-        found.residuals[-1] if found.residuals else None,
+        tuple(found.residuals),
         found.radius,
         found.contraction,
     )
+
+
+def _spectrum(point: Any) -> tuple[float, ...]:
+    """Singular values of Z from the largest to the smallest, thinned to what a plot can show."""
+    Z = getattr(point, "Z", None)
+    if Z is None or Z.dim() != 2:
+        return ()
+    values = rigor.singular_values(Z)
+    stride = max(1, len(values) // 200)
+    return tuple([*values[:-1:stride], values[-1]])
 
 
 def _not_converged(
@@ -482,8 +501,7 @@ def _not_converged(
     lines = tuple(
         Line(h.id, Status.CHECKED if h.claim is not None else Status.ASSUMED,
              UNDECIDED if h.claim is not None else None,
-             "" if h.claim is None else theorem.plain(h.claim),
-             "" if h.claim is None else theorem.latex(h.claim), h.text)
+             *_typeset(theorem, h.claim), h.text)
         for h in theorem.hypotheses
     )  # fmt: skip
     return Result(

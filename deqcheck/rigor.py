@@ -297,3 +297,9 @@ def difference_norm(x: Tensor, y: Tensor) -> Enclosure:
     difference = x - y
     slip = frobenius(difference) * relative_error(2)
     return spectral_norm(difference).widen(slip).maximum(0)
+
+
+def singular_values(x: Tensor) -> list[float]:
+    """Plain floats, largest first, for looking at; nothing is proved of them."""
+    values: list[float] = torch.linalg.svdvals(x).tolist()
+    return values

@@ -226,6 +226,11 @@ class Theorem:
             line = line.replace(python, paper)
         return line
 
+    def mathml(self, expr: sympy.Basic) -> str:
+        """Presentation MathML, for pages that need no script to show it."""
+        inner = sympy.mathml(self._named(expr), printer="presentation")
+        return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{inner}</math>'
+
     def rule(self, choice: Choice) -> str:
         """How a symbol is chosen, in words."""
         of = choice.of if choice.of is None or isinstance(choice.of, str) else self.plain(choice.of)

@@ -56,6 +56,7 @@ class Line:
     """None where nothing is checked on the instance: an assumption, or what the theorem implies."""
     formula: str
     latex: str
+    mathml: str
     text: str = ""
     lhs: Enclosure | None = None
     rhs: Enclosure | None = None
@@ -73,6 +74,7 @@ class Guarantee:
     half_life: Enclosure
     formula: str
     latex: str
+    mathml: str
     guaranteed: bool
     measured: float | None = None
 
@@ -82,8 +84,8 @@ class Equilibrium:
     """How the equilibrium was found and how well it is known."""
 
     method: str
-    iterations: int
-    residual: float | None
+    residuals: tuple[float, ...]
+    """Relative residual after each iteration; empty for a direct solution."""
     radius: Enclosure
     contraction: Enclosure
 
@@ -107,5 +109,7 @@ class Result:
     equilibrium: Equilibrium | None = None
     remarks: tuple[str, ...] = ()
     reading: tuple[str, ...] = ()
+    spectrum: tuple[float, ...] = ()
+    """Singular values of the equilibrium in floats, for a plot; empty unless asked for."""
     timings: Mapping[str, float] = field(default_factory=dict)
     environment: Mapping[str, Json] = field(default_factory=dict)

@@ -99,7 +99,8 @@ def _instance(result: Result) -> RenderableType:
             )
         )
     if (found := result.equilibrium) is not None:
-        how = f"{found.method}, {found.iterations} iterations" if found.iterations else found.method
+        steps = len(found.residuals)
+        how = f"{found.method}, {steps} iterations" if steps else found.method
         facts.append(("equilibrium", f"{how}; true Z within {enclosed_radius(result)} (Frobenius)"))
     for name, value in facts:
         grid.add_row(Text(name, style="dim"), value)
