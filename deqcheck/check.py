@@ -491,7 +491,7 @@ def _spectrum(point: Any) -> tuple[float, ...]:
         return ()
     values = rigor.singular_values(Z)
     stride = max(1, len(values) // 200)
-    return tuple([*values[:-1:stride], values[-1]])
+    return (*values[:-1:stride], values[-1])
 
 
 def _not_converged(

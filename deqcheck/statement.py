@@ -229,6 +229,8 @@ class Theorem:
     def mathml(self, expr: sympy.Basic) -> str:
         """Presentation MathML, for pages that need no script to show it."""
         inner = sympy.mathml(self._named(expr), printer="presentation")
+        # sympy leaves '<' unescaped and uses an entity that XML does not know.
+        inner = inner.replace("<mo><</mo>", "<mo>&lt;</mo>").replace("&InvisibleTimes;", "&#8290;")
         return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{inner}</math>'
 
     def rule(self, choice: Choice) -> str:

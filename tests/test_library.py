@@ -52,3 +52,13 @@ def test_expand_leaves_only_measured_and_chosen_symbols() -> None:
 def test_free_constants_only_where_the_paper_leaves_them_open() -> None:
     free = {s.name for s, c in library.theorem("gd-relu").chosen.items() if c.rule is Rule.FREE}
     assert free == {"C_1", "C_2", "C_3"}
+
+
+@pytest.mark.parametrize("key", list(library.catalogue()))
+def test_mathml_is_well_formed(key: str) -> None:
+    import xml.etree.ElementTree as ElementTree
+
+    theorem = library.theorem(key)
+    for line in (*theorem.hypotheses, *theorem.conclusions):
+        if line.claim is not None:
+            assert ElementTree.fromstring(theorem.mathml(line.claim)).tag.endswith("math")
