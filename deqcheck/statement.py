@@ -6,6 +6,8 @@ read these objects, so a formula is written once.
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -228,9 +230,11 @@ class Theorem:
 
     def mathml(self, expr: sympy.Basic) -> str:
         """Presentation MathML, for pages that need no script to show it."""
-        inner = sympy.mathml(self._named(expr), printer="presentation")
-        # sympy leaves '<' unescaped and uses an entity that XML does not know.
-        inner = inner.replace("<mo><</mo>", "<mo>&lt;</mo>").replace("&InvisibleTimes;", "&#8290;")
+        named = self._named(expr)
+        named = named.xreplace({s: Symbol(html.escape(s.name), real=True) for s in named.free_symbols})
+        inner = sympy.mathml(named, printer="presentation").replace("<mo><</mo>", "<mo>&lt;</mo>")
+        # sympy leaves '<' unescaped and uses entities that XML does not know.
+        inner = re.sub(r"&(?!amp;|lt;|gt;|quot;)[A-Za-z]+;", lambda entity: html.unescape(entity[0]), inner)
         return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{inner}</math>'
 
     def rule(self, choice: Choice) -> str:

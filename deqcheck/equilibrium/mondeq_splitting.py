@@ -29,9 +29,7 @@ def resolvent(W: Tensor, alpha: float) -> Tensor:
     return inverse
 
 
-def advance(
-    V: Tensor, alpha: float, injected: Tensor, state: Tensor, Z: Tensor
-) -> tuple[Tensor, Tensor]:
+def advance(V: Tensor, alpha: float, injected: Tensor, state: Tensor, Z: Tensor) -> tuple[Tensor, Tensor]:
     """One iteration: reflect through the resolvent of the affine part, then through the relu."""
     reflected = 2 * Z - state
     state = 2 * ((reflected + alpha * injected) @ V.T) - reflected
@@ -44,7 +42,6 @@ def solve(
     lipschitz: float,
     tolerance: float = 1e-14,
     limit: int = 20_000,
-    every: int = 5,
 ) -> Solution:
     """Iterate until one layer moves Z by less than `tolerance`, relatively, or by rounding only."""
     alpha = step_size(lipschitz, model.m)
@@ -54,8 +51,6 @@ def solve(
     floor = 64 * 2.0**-53 * (1 + lipschitz)
     for count in range(1, limit + 1):
         state, Z = advance(V, alpha, injected, state, Z)
-        if count % every and count not in NEWTON_AT:
-            continue
         residuals += [_residual(model, injected, Z)]
         if residuals[-1] <= max(tolerance, floor):
             return Solution(Z, "Peaceman-Rachford", tuple(residuals))
@@ -95,7 +90,7 @@ def solve_active(W: Tensor, active: Tensor, right: Tensor) -> Tensor:
     mask = active.to(W.dtype)
     size = max(1, CHUNK_NUMBERS // max(1, n * n))
     parts = []
-    for part, c in zip(mask.split(size), (mask * right).split(size), strict=True):
+    for part, c in zip(torch.split(mask, size), torch.split(mask * right, size), strict=True):
         systems = identity - part[:, :, None] * W
         parts.append(torch.linalg.solve_ex(systems, c[:, :, None])[0][:, :, 0])
     return torch.cat(parts)

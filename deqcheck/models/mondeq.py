@@ -71,8 +71,7 @@ def _gaussian(std: float) -> Callable[[int, int, Generator], Parameters]:
 def _linear(d: int, n: int, rng: Generator) -> Parameters:
     """Uniform on +-1/sqrt(fan-in), the rule of torch.nn.Linear, with which Winston & Kolter start."""
     A, B, U, u = (
-        rng.uniform(-1, 1, shape) / math.sqrt(fan)
-        for shape, fan in (((n, n), n), ((n, n), n), ((n, d), d), ((n,), n))
+        rng.uniform(-1, 1, shape) / math.sqrt(fan) for shape, fan in (((n, n), n), ((n, n), n), ((n, d), d), ((n,), n))
     )
     return A, B, U, u
 
