@@ -151,7 +151,7 @@ def _taylor(c: list[int], x: Any) -> list[int]:
 
 
 def equilibrium(A: fmpq_mat, gamma: fmpq, Phi: fmpq_mat) -> fmpq_mat:
-    """The Z with Z = relu(gamma Z A + Phi), which is unique when gamma ||A|| < 1.
+    """The Z with Z = relu(gamma Z A + Phi), which is unique when |gamma| ||A|| < 1.
 
     Row by row a linear complementarity problem with a positive definite matrix; Murty's rule (flip the
     first unit that is wrong) then ends. It starts from the pattern that flipping all of them reaches.
@@ -234,8 +234,8 @@ class Reference:
 
     @cached_property
     def well_posed(self) -> bool:
-        """0 < gamma and gamma ||A|| < 1: only then is there a Z to speak of."""
-        return bool(self.gamma > 0 and self.gamma * self.norm_A < 1 - SAME)
+        """|gamma| ||A|| < 1: only then is there a Z to speak of, whether or not gamma > 0."""
+        return bool(abs(self.gamma) * self.norm_A < 1 - SAME)
 
     @cached_property
     def Phi(self) -> fmpq_mat:

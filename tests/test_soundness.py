@@ -129,7 +129,7 @@ def instance(rng: Generator, number: int, wide: bool = False) -> Instance:
 
 def constants(rng: Generator, q: Reference) -> dict[str, float]:
     """C_1, C_3 and eta over several decades; C_2 such that gamma_0 < 1."""
-    room = float(1 / q.gamma - q.norm_A) if q.well_posed else 1.0
+    room = float(1 / q.gamma - q.norm_A) if q.well_posed and q.gamma > 0 else 1.0
     return {
         "C_1": float(10 ** rng.uniform(-3, 3)),
         "C_2": max(room, 1e-300) * float(rng.choice([0.5, 0.1, 0.9, 1e-3])),

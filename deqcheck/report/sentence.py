@@ -18,7 +18,12 @@ def conclusion(result: Result) -> str:
 
 def headline(result: Result) -> str:
     """One line for --quiet and for tables."""
-    return f"{result.key}: {result.verdict.value}. {_main(result)}"
+    rate = result.rate
+    gain = ""
+    if rate is not None and result.outcome is Outcome.APPLIES:
+        name = "1 − rate" if rate.per == "step" else "exponent"
+        gain = f" Guaranteed {name} per {rate.per}: {enclosed(rate.one_minus_rate, 3)}."
+    return f"{result.key}: {result.verdict.value}. {_main(result)}{gain}"
 
 
 def _name(result: Result) -> str:
