@@ -177,9 +177,9 @@ def load_data(family: Family, settings: dict[str, Value], device: str) -> data_m
     name = str(settings["data"])
     samples, dim = settings["samples"], settings["dim"]
     if name in data_module.GENERATORS:
-        half = max(1, int(settings.get("width") or 0) // 2)
-        samples = settings["samples"] = int(samples) if samples is not None else half
-        dim = settings["dim"] = int(dim) if dim is not None else 100
+        usual = family.built_in(settings)
+        samples = settings["samples"] = usual[0] if samples is None else int(samples)
+        dim = settings["dim"] = usual[1] if dim is None else int(dim)
         _require(family, settings, int(samples), int(dim), device)
     data = data_module.load(
         name,
@@ -441,7 +441,7 @@ def _rate(theorem: Theorem, assessment: Assessment) -> Guarantee | None:
     gap = evaluate(rate.gap, assessment.values)
     decay = -((-gap).log1p()) if rate.per == "step" else gap
     return Guarantee(
-        rate.id, rate.per, gap, Enclosure.exact(2).log() / decay,
+        rate.id, rate.per, rate.of, gap, Enclosure.exact(2).log() / decay,
         *_typeset(theorem, rate.gap), assessment.truth is HOLDS,
     )  # fmt: skip
 

@@ -127,7 +127,7 @@ def _shifted(gram: Tensor, sign: float, shift: float) -> Tensor:
     return out
 
 
-def _top_vector(apply: Callable[[Tensor], Tensor], like: Tensor, steps: int = 64) -> Tensor:
+def top_vector(apply: Callable[[Tensor], Tensor], like: Tensor, steps: int = 64) -> Tensor:
     """A guess at the eigenvector of the largest eigenvalue, by Lanczos; nothing is proved of it."""
     n = like.shape[0]
     start = torch.cos(torch.arange(n, dtype=like.dtype, device=like.device)) + 0.5
@@ -169,7 +169,7 @@ def _bottom_vector(gram: Tensor) -> Tensor:
         shift = share * float(gram.diagonal().sum())
         factor, info = torch.linalg.cholesky_ex(_shifted(gram, 1.0, shift))
         if int(info) == 0:
-            return _top_vector(partial(_solve_vector, factor), gram, 32)
+            return top_vector(partial(_solve_vector, factor), gram, 32)
     bottom: Tensor = torch.linalg.eigh(gram)[1][:, 0]
     return bottom
 
@@ -202,7 +202,7 @@ def spectral_norm(x: Tensor, effort: int = CHEAP) -> Enclosure:
     if Enclosure.between(lower, upper).relative_width() > 1e-11:
         gram = torch.matmul(wide, wide.T)
         slip = product_error(wide, wide.T)
-        vector = _top_vector(lambda v: gram @ v, gram)
+        vector = top_vector(lambda v: gram @ v, gram)
         top = _quotient(gram, vector)
         lower = lower.maximum(_stretch(wide, vector))
         for slack in (1e-12, 1e-10, 1e-8, 1e-5):

@@ -223,9 +223,12 @@ class Theorem:
 
     def plain(self, expr: sympy.Basic) -> str:
         """One line of unicode, for tables and messages."""
-        line = str(self._named(expr))
+        marks = {s: Symbol(f"⟦{i}⟧", real=True) for i, s in enumerate(sorted(expr.free_symbols, key=str))}
+        line = str(expr.xreplace(marks))
         for python, paper in ((">=", "≥"), ("<=", "≤"), ("**", "^"), ("*", " ")):
             line = line.replace(python, paper)
+        for symbol, mark in marks.items():
+            line = line.replace(mark.name, self._named(symbol).name)
         return line
 
     def mathml(self, expr: sympy.Basic) -> str:

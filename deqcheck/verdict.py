@@ -70,6 +70,7 @@ class Guarantee:
 
     id: str
     per: str
+    of: str
     one_minus_rate: Enclosure
     half_life: Enclosure
     formula: str

@@ -41,6 +41,8 @@ class Family:
     """Bytes needed for so many samples of so many dimensions."""
     build: Callable[[Any, Settings, str], Any]
     """Data, complete settings and a device give a point."""
+    built_in: Callable[[Settings], tuple[int, int]] = lambda s: (max(1, int(s.get("width") or 0) // 2), 100)
+    """Samples and dimension of built-in data where the user gives none."""
 
     def complete(self, theorem: Theorem, given: Mapping[str, str]) -> dict[str, Value]:
         """Read and check what was given; fill in the rest. A setting that means nothing is an error."""

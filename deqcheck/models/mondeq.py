@@ -45,7 +45,7 @@ class MonDEQ:
         return Z @ self.u
 
     def scaled(self, beta: float) -> MonDEQ:
-        """U times beta and u divided by it, which keeps the prediction: relu(beta z) = beta relu(z), so Z grows by beta.
+        """U times beta and u over beta, which keeps the prediction: relu(beta z) = beta relu(z), so Z grows by beta.
 
         In floats both are rounded; what is checked afterwards is the rounded model.
         """

@@ -64,6 +64,7 @@ def to_json(result: Result) -> dict[str, Any]:
         "rate": None if rate is None else {
             "id": rate.id,
             "per": rate.per,
+            "of": rate.of,
             "one_minus_rate": bounds(rate.one_minus_rate),
             "half_life_steps": bounds(rate.half_life),
             "measured": rate.measured,

@@ -76,7 +76,7 @@ def _undecided(result: Result) -> str:
     width = short(blurred.value.relative_width(), 2)
     return (
         f"{text}: the sides are closer than the enclosures are wide. The widest is {blurred.text} "
-        f"(relative {width}); a better conditioned instance or a larger --scale would decide it."
+        f"(relative {width}); a better conditioned instance would decide it."
     )
 
 
@@ -86,15 +86,10 @@ def _rate(result: Result, rate: Guarantee) -> str:
         eta = next((c.value for c in result.constants if c.name == "eta"), None)
         step = f" with step η = {short(eta, 3)}" if eta is not None else ""
         return (
-            f"It guarantees that gradient descent{step} multiplies the {rate_of(rate)} by at most "
+            f"It guarantees that gradient descent{step} multiplies the {rate.of} by at most "
             f"1 − {gap} in each step, which halves it every {half} steps."
         )
     return (
-        f"It guarantees that gradient flow shrinks the {rate_of(rate)} like exp(−{gap} t), "
+        f"It guarantees that gradient flow shrinks the {rate.of} like exp(−{gap} t), "
         f"which halves it every {half} units of time."
     )
-
-
-def rate_of(_rate: Guarantee) -> str:
-    """What shrinks."""
-    return "loss"

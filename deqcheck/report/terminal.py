@@ -91,7 +91,7 @@ def _instance(result: Result) -> RenderableType:
     rest = [f"{k} {v}" for k, v in settings.items() if k not in shown and v is not None]
     facts = [("data", data), ("model", ", ".join(rest))]
     scale = result.instance.get("scale")
-    if isinstance(scale, float):
+    if isinstance(scale, float) and "scale" in settings:
         facts.append(
             (
                 "scale",

@@ -459,7 +459,7 @@ def flattering_cholesky(b: Tensor) -> tuple[Tensor, Tensor]:
 
 
 BAD_GUESSES: dict[str, tuple[str, Callable]] = {
-    "top vector": ("_top_vector", lambda _apply, like, _steps=0: torch.cos(like[0] * 7) + 0.1),
+    "top vector": ("top_vector", lambda _apply, like, _steps=0: torch.cos(like[0] * 7) + 0.1),
     "bottom vector": ("_bottom_vector", lambda gram: torch.ones(gram.shape[0], dtype=gram.dtype)),
     "NaN vector": ("_bottom_vector", lambda gram: torch.full_like(gram[0], math.nan)),
     "quotient too small": ("_quotient", lambda gram, v: 0.5 * float(v @ gram @ v / (v @ v))),
