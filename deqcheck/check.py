@@ -338,10 +338,11 @@ def _honest(
     free: frozenset[Symbol],
 ) -> tuple[dict[str, Judgement], dict[str, str]]:
     """FAILS must not depend on our choice of constants: prove it for every choice, or withdraw it."""
+    ours = theorem.chosen.keys() - fixed.keys()
     depends = {
         number
         for number, j in judgements.items()
-        if j.truth is FAILS and theorem.expand(theorem.hypothesis(number).claim).free_symbols & free
+        if j.truth is FAILS and theorem.expand(theorem.hypothesis(number).claim).free_symbols & ours
     }
     if not depends:
         return judgements, {}

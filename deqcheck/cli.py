@@ -52,7 +52,7 @@ Classes = Annotated[
 ]
 Init = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Initialisation: experiment, linear-width or random."),
+    typer.Option(metavar="NAME", help="Initialisation by name; each family has its own."),
 ]
 Scale = Annotated[
     str | None,

@@ -160,7 +160,7 @@ class Reference:
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Theorem:
     """One result of one paper, as printed (or as repaired, under the key `KEY:repaired`)."""
 

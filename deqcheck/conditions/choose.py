@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -61,6 +62,7 @@ class Landscape:
         return stack
 
 
+@cache
 def landscape(theorem: Theorem, pinned: frozenset[Symbol]) -> Landscape:
     """Compile the hypotheses that constrain the free constants.
 

@@ -24,8 +24,8 @@ def solve(
     residuals: list[float] = []
     for _ in range(limit):
         after = model.layer(Z, Phi)
-        size = float(after.norm())
-        residuals.append(float((after - Z).norm()) / size if size > 0 else 0.0)
+        size = float(after.abs().max())  # not a sum of squares, which overflows first
+        residuals.append(float((after - Z).abs().max()) / size if size > 0 else 0.0)
         floor = residuals[-1] < 1e-12 and len(residuals) > 10 and residuals[-1] >= residuals[-6]
         if residuals[-1] <= tolerance or floor:
             return Solution(after, "Anderson", tuple(residuals))

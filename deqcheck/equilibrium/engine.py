@@ -50,7 +50,7 @@ def apply_layer(model: ReluImplicit, X: Tensor, Z: Tensor) -> tuple[Tensor, Encl
     one = rigor.relative_error(1)
     delta = (
         rigor.product_error(X, model.W)
-        + Enclosure.exact(model.gamma) * rigor.product_error(Z, model.A)
+        + abs(Enclosure.exact(model.gamma)) * rigor.product_error(Z, model.A)
         + one * (rigor.frobenius(scaled) + rigor.frobenius(total))
         + 4 * total.numel() * rigor.TINY
     )
@@ -64,7 +64,7 @@ def enclose(model: ReluImplicit, X: Tensor, norm_A: Enclosure) -> Equilibrium:
     bounds the rounding error of evaluating f. Without a certified q < 1 nothing is claimed: the radius
     is infinite and every quantity that depends on Z is unknown.
     """
-    q = norm_A * Enclosure.exact(model.gamma)
+    q = norm_A * abs(Enclosure.exact(model.gamma))
     Phi = model.features(X)
     if (q < 1) is not HOLDS:
         return Equilibrium(Phi, Enclosure.between(0, float("inf")), q, "none: gamma ||A|| >= 1", ())

@@ -13,8 +13,8 @@ def solve(model: ReluImplicit, Phi: Tensor, tolerance: float = 1e-14, limit: int
     Z, residuals = Phi, []
     for _ in range(limit):
         after = model.layer(Z, Phi)
-        size = float(after.norm())
-        residuals.append(float((after - Z).norm()) / size if size > 0 else 0.0)
+        size = float(after.abs().max())  # not a sum of squares, which overflows first
+        residuals.append(float((after - Z).abs().max()) / size if size > 0 else 0.0)
         Z = after
         if residuals[-1] <= tolerance:
             return Solution(Z, "Picard", tuple(residuals))
