@@ -137,6 +137,7 @@ def verify(
         equilibrium=_equilibrium(point),
         remarks=tuple(remarks),
         reading=theorem.reading,
+        flaw=theorem.flaw,
         spectrum=_spectrum(point) if spectrum else (),
         timings={name: round(s, 4) for name, s in clock.seconds.items()},
         environment=surroundings(where),
@@ -443,7 +444,7 @@ def _rate(theorem: Theorem, assessment: Assessment) -> Guarantee | None:
     decay = -((-gap).log1p()) if rate.per == "step" else gap
     return Guarantee(
         rate.id, rate.per, rate.of, gap, Enclosure.exact(2).log() / decay,
-        *_typeset(theorem, rate.gap), assessment.truth is HOLDS,
+        *_typeset(theorem, rate.gap), assessment.truth is HOLDS and not theorem.flaw,
     )  # fmt: skip
 
 

@@ -180,6 +180,8 @@ class Theorem:
     proof: tuple[Step, ...] = ()
     references: tuple[Reference, ...] = ()
     reading: tuple[str, ...] = ()
+    flaw: str = ""
+    """Why the print cannot be relied on, where that is known; nothing is then called guaranteed."""
     settings: tuple[str, ...] = ()
     """Settings of the family that only some of its theorems use."""
     defaults: Mapping[str, str] = field(default_factory=dict)

@@ -110,6 +110,8 @@ class Result:
     equilibrium: Equilibrium | None = None
     remarks: tuple[str, ...] = ()
     reading: tuple[str, ...] = ()
+    flaw: str = ""
+    """Why the printed result cannot be relied on even where its hypotheses hold."""
     spectrum: tuple[float, ...] = ()
     """Singular values of the equilibrium in floats, for a plot; empty unless asked for."""
     timings: Mapping[str, float] = field(default_factory=dict)

@@ -148,6 +148,9 @@ OPTEQ_GD = Theorem(
         "(23) is the inequality on which the rate rests. It is checked at θ(0), with the gradient in all parameters, "
         "as the proof of the rate uses it.",
     ),
+    flaw="nothing is assumed of the data, and the theorem is false: with inputs (1,1), (−1,−1), (1,−1), (−1,1), labels "
+    "1, 1, −1, −1, square W_l with all singular values 3/4, U = b = 0 and a large W_(L+1) every hypothesis holds, the "
+    "gradient is 0 and the loss stays at N/2. The proof bounds ‖J b‖ from below where it needs ‖Jᵀ r‖.",
     settings=("iterations", "p", "c", "output", "eta"),
     defaults={"activation": "smooth", "alpha": "0.01", "units": "16"},
     quick={"width": "32", "units": "4", "samples": "8", "dim": "10", "iterations": "6"},

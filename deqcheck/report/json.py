@@ -45,6 +45,7 @@ def to_json(result: Result) -> dict[str, Any]:
             "source": result.source,
             "paper": result.paper,
             "reading": list(result.reading),
+            "flaw": result.flaw,
         },
         "instance": dict(result.instance),
         "quantities": {

@@ -11,7 +11,9 @@ from deqcheck.verdict import Guarantee, Line, Outcome, Result
 def conclusion(result: Result) -> str:
     """What the check found, with figures."""
     parts = [_main(result)]
-    if result.rate is not None and result.outcome is Outcome.APPLIES:
+    if result.flaw:
+        parts.append(f"The print cannot be relied on: {result.flaw}")
+    elif result.rate is not None and result.outcome is Outcome.APPLIES:
         parts.append(_rate(result, result.rate))
     return " ".join([*parts, *result.remarks])
 
@@ -19,8 +21,8 @@ def conclusion(result: Result) -> str:
 def headline(result: Result) -> str:
     """One line for --quiet and for tables."""
     rate = result.rate
-    gain = ""
-    if rate is not None and result.outcome is Outcome.APPLIES:
+    gain = " The print cannot be relied on." if result.flaw else ""
+    if rate is not None and rate.guaranteed:
         name = "1 − rate" if rate.per == "step" else "exponent"
         gain = f" Guaranteed {name} per {rate.per}: {enclosed(rate.one_minus_rate, 3)}."
     return f"{result.key}: {result.verdict.value}. {_main(result)}{gain}"
@@ -47,9 +49,11 @@ def _main(result: Result) -> str:
             return f"{name} does not apply: {listed([_fails(h) for h in failing])}.{more}"
         case Outcome.COUNTEREXAMPLE:
             broken = [c for c in result.conclusions if c.verdict is FAILS]
+            weak = sorted({c.note for c in broken if c.note})
+            how = f" ({listed(weak)})" if weak else ""
             return (
                 f"COUNTEREXAMPLE to {name} as encoded: every hypothesis is certified to hold, "
-                f"yet {listed([_fails(c) for c in broken])}."
+                f"yet {listed([_fails(c) for c in broken])}{how}."
             )
         case Outcome.NOT_CONVERGED:
             return f"Nothing can be said of {name}: the equilibrium was not reached."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -13,9 +15,11 @@ from deqcheck.report import thresholds
 from deqcheck.report.number import certain, decades, enclosed, short
 from deqcheck.report.sentence import conclusion, headline
 from deqcheck.statement import Evidence, Theorem
-from deqcheck.threshold import Threshold
 from deqcheck.truth import FAILS, HOLDS, Truth
 from deqcheck.verdict import Line, Outcome, Result
+
+if TYPE_CHECKING:
+    from deqcheck.threshold import Threshold
 
 COLOUR = {HOLDS: "green", FAILS: "red", None: "dim"}
 MARK = {"HOLDS": "✓ HOLDS", "FAILS": "✗ FAILS", "UNDECIDED": "? UNDECIDED"}
@@ -181,7 +185,10 @@ def _rate(result: Result) -> RenderableType:
     rate = result.rate
     assert rate is not None
     grid = Table.grid(padding=(0, 2))
-    word = "guaranteed" if rate.guaranteed else "would be, if the hypotheses held"
+    doubt = (
+        "what the formula gives; the print cannot be relied on" if result.flaw else "would be, if the hypotheses held"
+    )
+    word = "guaranteed" if rate.guaranteed else doubt
     name = "1 − rate" if rate.per == "step" else "exponent"
     grid.add_row(Text(f"{name} per {rate.per}", style="dim"), f"{enclosed(rate.one_minus_rate)}  ({word})")
     unit = "steps" if rate.per == "step" else "units of time"
@@ -270,6 +277,8 @@ def statement(theorem: Theorem) -> RenderableType:
         parts.append(_section(title, Group(*rows)))
     if theorem.reading:
         parts.append(_section("How the print is read", _notes(theorem.reading)))
+    if theorem.flaw:
+        parts.append(_section("Why the print cannot be relied on", Text(theorem.flaw)))
     return Group(*parts)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deqcheck.report.number import short
-from deqcheck.threshold import Threshold, Tried
 from deqcheck.truth import HOLDS
+
+if TYPE_CHECKING:
+    from deqcheck.threshold import Threshold, Tried
 
 
 def conclusion(found: Threshold) -> str:
