@@ -246,16 +246,7 @@ def _verify_all(request: Request, quick: bool, quiet: bool) -> list[Result]:
         keys = list(library.catalogue())
         for number, key in enumerate(keys, 1):
             label = f"{number}/{len(keys)} {key}"
-            results.append(
-                check.verify(
-                    key,
-                    request.given,
-                    {},
-                    request.device,
-                    lambda stage, at=label: advance(f"{at}: {stage}"),
-                    quick=quick,
-                )
-            )
+            results.append(check.verify(key, request.given, {}, request.device, _labelled(advance, label), quick=quick))
     from deqcheck.report import sentence, terminal
 
     if quiet:
@@ -264,6 +255,10 @@ def _verify_all(request: Request, quick: bool, quiet: bool) -> list[Result]:
     else:
         terminal.console().print(terminal.summary(results))
     return results
+
+
+def _labelled(advance: Callable[[str], None], label: str) -> Callable[[str], None]:
+    return lambda stage: advance(f"{label}: {stage}")
 
 
 @app.command()

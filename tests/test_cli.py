@@ -200,7 +200,7 @@ def test_an_unwritable_output_is_refused_before_the_work(
 ) -> None:
     from deqcheck import check
 
-    monkeypatch.setattr(check, "verify", lambda *_: pytest.fail("the work started"))
+    monkeypatch.setattr(check, "verify", lambda *_, **__: pytest.fail("the work started"))
     one_sentence(deqcheck("verify", "-t", "gd-relu", "--json", str(tmp_path / "no" / "r.json")))
 
 
@@ -213,7 +213,7 @@ def test_a_result_that_is_not_one(deqcheck: Run, tmp_path: Path) -> None:
 def test_interrupt(deqcheck: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from deqcheck import check
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(check, "verify", interrupted)

@@ -83,7 +83,8 @@ def kernel(model: ReluImplicit, X: Tensor, Z: Tensor) -> Tensor:
 
 def unrolled(model: ReluImplicit, X: Tensor, depth: int) -> tuple[Tensor, ReluImplicit]:
     """Predictions after `depth` layers with autograd recording, and the leaves to differentiate by."""
-    leaves = ReluImplicit(*(p.detach().clone().requires_grad_() for p in (model.W, model.A, model.b)), model.gamma)
+    W, A, b = (p.detach().clone().requires_grad_() for p in (model.W, model.A, model.b))
+    leaves = ReluImplicit(W, A, b, model.gamma)
     Phi = leaves.features(X)
     Z = torch.zeros_like(Phi)
     for _ in range(depth):

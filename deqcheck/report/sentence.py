@@ -34,12 +34,13 @@ def _name(result: Result) -> str:
 
 def _main(result: Result) -> str:
     name = _name(result)
+    holds = "hold" if name.split()[0].endswith("s") or " and " in name else "holds"
     match result.outcome:
         case Outcome.APPLIES if any(c.verdict is not None for c in result.conclusions):
             weak = sorted({q.evidence.value for q in result.quantities if q.evidence is not Evidence.PROOF})
             if weak:
-                return f"{name} holds here as far as this check goes; part of it is {listed(weak)}."
-            return f"{name} holds here: its hypotheses and its conclusions are certified."
+                return f"{name} {holds} here as far as this check goes; part of it is {listed(weak)}."
+            return f"{name} {holds} here: hypotheses and conclusions are certified."
         case Outcome.APPLIES:
             return f"{name} applies: every hypothesis is certified to hold."
         case Outcome.DOES_NOT_APPLY:

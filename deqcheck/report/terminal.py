@@ -200,6 +200,7 @@ def _rate(result: Result) -> RenderableType:
 def summary(results: list[Result]) -> RenderableType:
     """One row per theorem, for a run of the whole catalogue."""
     table = _table(("key", "left"), ("verdict", "left"), ("", "left"), ("s", "right"))
+    table.columns[0].no_wrap = table.columns[1].no_wrap = True
     for r in results:
         words = headline(r).partition(". ")[2]
         mark = Text(MARK[r.verdict.value], style=_colour(r.verdict))
@@ -233,11 +234,19 @@ def threshold(found: Threshold) -> RenderableType:
 
 
 def catalogue(theorems: list[Theorem]) -> RenderableType:
-    """One row per theorem."""
-    table = _table(("key", "left"), ("result", "left"), ("says", "left"))
-    for t in theorems:
-        table.add_row(Text(t.key, style="bold"), str(t.source), t.title)
-    return table
+    """One row per theorem, paper by paper."""
+    parts: list[RenderableType] = []
+    for paper in dict.fromkeys(t.source.paper for t in theorems):
+        own = [t for t in theorems if t.source.paper == paper]
+        table = _table(("", "left"), ("", "left"), ("", "left"))
+        table.show_header = False
+        table.columns[0].no_wrap = True
+        table.columns[0].min_width = 27
+        table.columns[1].min_width = 13
+        for t in own:
+            table.add_row(Text(t.key, style="bold"), t.source.number, Text(t.title, style="dim"))
+        parts.append(_section(f"{own[0].source.authors} ({own[0].source.year})", table))
+    return Group(*parts)
 
 
 def statement(theorem: Theorem) -> RenderableType:
