@@ -116,8 +116,10 @@ def verify(
         conclusions = _conclusions(theorem, assessment, point)
     except NotConverged as failure:
         return _not_converged(theorem, instance, failure, clock, where)
-    remarks += _references(theorem, assessment, pinned)
     truth, outcome = _outcome(assessment.truth, conclusions)
+    if outcome is Outcome.DOES_NOT_APPLY and theorem.never:
+        remarks.append(theorem.never)
+    remarks += _references(theorem, assessment, pinned)
     return Result(
         key=theorem.key,
         title=theorem.title,

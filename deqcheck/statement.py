@@ -182,6 +182,8 @@ class Theorem:
     reading: tuple[str, ...] = ()
     flaw: str = ""
     """Why the print cannot be relied on, where that is known; nothing is then called guaranteed."""
+    never: str = ""
+    """Why the paper's own recipe never meets the hypotheses, where that is known."""
     settings: tuple[str, ...] = ()
     """Settings of the family that only some of its theorems use."""
     defaults: Mapping[str, str] = field(default_factory=dict)

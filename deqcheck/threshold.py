@@ -52,6 +52,8 @@ class Threshold:
     source: str
     vary: str
     tried: tuple[Tried, ...]
+    never: str = ""
+    """Why nothing can work, where that is known."""
 
     @property
     def holds(self) -> tuple[float, float] | None:
@@ -109,7 +111,7 @@ def threshold(
     for before, after in pairwise(row):
         if (before.truth is HOLDS) != (after.truth is HOLDS):
             _bisect(before, after, attempt, whole)
-    return Threshold(key, str(theorem.source), vary, tuple(seen[v] for v in sorted(seen)))
+    return Threshold(key, str(theorem.source), vary, tuple(seen[v] for v in sorted(seen)), theorem.never)
 
 
 def _bisect(low: Tried, high: Tried, attempt: Callable[[float], Tried], whole: bool) -> None:

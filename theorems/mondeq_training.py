@@ -179,6 +179,7 @@ MONDEQ_GD = Theorem(
         "A = B = u = 0, m = 1/10, y = 1/1000 Condition 2 and η = 4/λ₀² = 1/25 hold, and the first step "
         "multiplies the loss by 9. The proof loses every 1/m; see mondeq-gd:repaired.",
     ),
+    never="At m = 1 no network can satisfy (3.18): by Lemma 3.3.3 it needs 20 N m² ≤ 1.",
     flaw="wherever its hypotheses can hold the theorem is false: on one unit with x = U = 1, A = B = u = 0, m = 1/10 "
     "and y = 1/1000 they hold with η = 1/25, and the first step multiplies the loss by 9. mondeq-gd:repaired carries "
     "the lost factors 1/m.",

@@ -17,7 +17,7 @@ def conclusion(found: Threshold) -> str:
     first, last = found.tried[0], found.tried[-1]
     span = f"between {short(first.value)} and {short(last.value)}"
     if found.holds is None:
-        return f"No {found.vary} {span} satisfies every hypothesis of {name}. {_why_not(found)}"
+        return f"No {found.vary} {span} satisfies every hypothesis of {name}. {_why_not(found)} {found.never}".rstrip()
     low, high = found.holds
     parts = []
     if (below := found.neighbour(low, -1)) is not None:
@@ -47,6 +47,8 @@ def _why_not(found: Threshold) -> str:
         return "No margin could be measured."
     best = max(known, key=lambda t: t.margin or 0.0)
     text = f"The nearest is {short(best.value)}, where {best.worst} fails by {short(-(best.margin or 0.0), 3)} decades."
+    if (best.margin or 0.0) - min(t.margin or 0.0 for t in known) < 0.01:
+        return f"{text} The margin hardly depends on {found.vary}."
     if best is known[-1]:
         return f"{text} The margin still improves towards larger values."
     if best is known[0]:
