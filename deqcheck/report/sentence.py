@@ -42,7 +42,9 @@ def _main(result: Result) -> str:
                 return f"{name} {holds} here as far as this check goes; part of it is {listed(weak)}."
             return f"{name} {holds} here: hypotheses and conclusions are certified."
         case Outcome.APPLIES:
-            return f"{name} applies: every hypothesis is certified to hold."
+            assumed = [h.id for h in result.hypotheses if h.verdict is None]
+            given = f"; assumed: {listed(assumed)}" if assumed else ""
+            return f"{name} applies: every {'checked ' if assumed else ''}hypothesis is certified to hold{given}."
         case Outcome.DOES_NOT_APPLY:
             failing = [h for h in result.hypotheses if h.verdict is FAILS]
             ever = any("no choice" in h.note for h in failing)
@@ -52,8 +54,9 @@ def _main(result: Result) -> str:
             broken = [c for c in result.conclusions if c.verdict is FAILS]
             weak = sorted({c.note for c in broken if c.note})
             how = f" ({listed(weak)})" if weak else ""
+            assumed = any(h.verdict is None for h in result.hypotheses)
             return (
-                f"COUNTEREXAMPLE to {name} as encoded: every hypothesis is certified to hold, "
+                f"COUNTEREXAMPLE to {name} as encoded: every {'checked ' if assumed else ''}hypothesis is certified to hold, "
                 f"yet {listed([_fails(c) for c in broken])}{how}."
             )
         case Outcome.NOT_CONVERGED:
