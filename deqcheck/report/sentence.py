@@ -56,7 +56,8 @@ def _main(result: Result) -> str:
             how = f" ({listed(weak)})" if weak else ""
             assumed = any(h.verdict is None for h in result.hypotheses)
             return (
-                f"COUNTEREXAMPLE to {name} as encoded: every {'checked ' if assumed else ''}hypothesis is certified to hold, "
+                f"COUNTEREXAMPLE to {name} as encoded: every {'checked ' if assumed else ''}hypothesis is certified "
+                "to hold, "
                 f"yet {listed([_fails(c) for c in broken])}{how}."
             )
         case Outcome.NOT_CONVERGED:

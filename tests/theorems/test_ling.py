@@ -381,7 +381,10 @@ APPLICABLE = {"init": "zero-output", "samples": "1", "sigma2": "0.0001", "width"
 
 def test_theorem_1_applies_with_zero_output_weights_and_its_rate_is_kept() -> None:
     """Off the paper's recipe, at n = 1, Condition 1 can hold; the promised rate then shows in training."""
-    result = check.verify("ling-gd", APPLICABLE, device="cpu")
+    printed = check.verify("ling-gd", APPLICABLE, device="cpu")
+    assert printed.outcome is Outcome.APPLIES
+    assert printed.rate is not None and not printed.rate.guaranteed, "the printed constant does not carry the proof"
+    result = check.verify("ling-gd:repaired", APPLICABLE, device="cpu")
     assert result.outcome is Outcome.APPLIES
     assert result.rate is not None
     assert result.rate.guaranteed
