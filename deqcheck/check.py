@@ -90,8 +90,9 @@ def verify(
     clock = Clock(show)
     theorem = library.theorem(key)
     family = load(theorem.family)
-    settings = family.complete(theorem, {**(theorem.quick if quick else {}), **(given or {})})
-    pinned = read_pins(theorem, pins or {}, settings)
+    given, pins = _as_settings(theorem, dict(given or {}), dict(pins or {}))
+    settings = family.complete(theorem, {**(theorem.quick if quick else {}), **given})
+    pinned = read_pins(theorem, pins, settings)
     where = device_module.choose(device)
     with clock.stage("data"):
         data = load_data(family, settings, where)
@@ -149,6 +150,17 @@ def verify(
 # --- settings and data -----------------------------------------------------------------------------
 
 
+def _as_settings(
+    theorem: Theorem, given: dict[str, str], pins: dict[str, str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """A constant that is a setting too (a step, a radius) is read, and refused, in one place."""
+    for name in [n for n in pins if n in theorem.settings]:
+        if name in given:
+            raise InputError(f"{name} is given twice, by --set and as a setting.")
+        given[name] = pins.pop(name)
+    return given, pins
+
+
 def read_pins(theorem: Theorem, pins: Mapping[str, str], settings: Mapping[str, Value]) -> dict[Symbol, float]:
     """Constants fixed by the user: `--set C1=1`, and `--eta 1e-3` for the step."""
     names = {s.name.replace("_", ""): s for s in theorem.chosen}
@@ -169,8 +181,6 @@ def read_pins(theorem: Theorem, pins: Mapping[str, str], settings: Mapping[str, 
     for symbol in theorem.chosen:
         wanted = settings.get(symbol.name)
         if isinstance(wanted, float):
-            if symbol in pinned:
-                raise InputError(f"{symbol.name} is given twice, by --set and by --{symbol.name}.")
             pinned[symbol] = wanted
     return pinned
 
