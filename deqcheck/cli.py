@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -101,6 +102,36 @@ Vary = Annotated[
 ]
 Low = Annotated[str | None, typer.Option("--from", metavar="X", help="Smallest value tried.")]
 High = Annotated[str | None, typer.Option("--to", metavar="X", help="Largest value tried.")]
+HtmlFile = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Also write a page for people: one file, no network.")
+]
+JunitProperties = Annotated[
+    bool, typer.Option("--junit-properties", help="Put the settings into the JUnit file as <properties>.")
+]
+JunitFile = Annotated[
+    Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML, for CI servers.")
+]
+
+
+class Format(StrEnum):
+    """What is printed."""
+
+    TEXT = "text"
+    GITHUB = "github"
+
+
+Form = Annotated[Format, typer.Option("--format", help="What to print: text, or annotations for GitHub Actions.")]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="The checks; default deqcheck.toml or pyproject.toml here."),
+]
+BaselineFile = Annotated[
+    Path | None, typer.Option("--baseline", metavar="FILE", help="Compare with this baseline, not the one in the file.")
+]
+Update = Annotated[bool, typer.Option("--update", help="Accept what is found: rewrite the baseline.")]
+RequireBaseline = Annotated[
+    bool, typer.Option("--require-baseline", help="A check that the baseline does not know is an error.")
+]
 ExitZero = Annotated[
     bool,
     typer.Option("--exit-zero", help="Exit with 0 whatever the verdict; bad input still gives 2."),
@@ -204,13 +235,17 @@ def verify(
     theorem: Theorem = "",
     request: Request = NO_REQUEST,
     json_file: JsonFile = None,
+    html_file: HtmlFile = None,
+    junit_file: JunitFile = None,
+    junit_properties: JunitProperties = False,
+    form: Form = Format.TEXT,
     rerun: Rerun = None,
     quick: Quick = False,
     exit_zero: ExitZero = False,
     quiet: Quiet = False,
 ) -> None:
     """Check whether a theorem applies to an instance, by what margin, and what rate it guarantees."""
-    _check_outputs(json_file)
+    _check_outputs(json_file, html_file, junit_file)
     if rerun is not None:
         if theorem or request.given or request.pins or quick:
             raise InputError("--rerun repeats a recorded check; give it without other settings.")
@@ -218,35 +253,109 @@ def verify(
         request = Request(given, pins, request.device)
     if not theorem:
         raise InputError("no theorem was named; give --theorem KEY (see 'deqcheck list').")
-    if theorem == "all":
-        results = _verify_all(request, quick, quiet)
-    else:
-        with _progress(quiet) as advance:
-            from deqcheck import check
+    results: list[Result] = []
+    plots = html_file is not None
+    try:
+        with _crash_reported(junit_file, theorem, results), _progress(quiet) as advance:
+            if theorem == "all":
+                _verify_all(request, quick, plots, advance, results)
+            else:
+                from deqcheck import check
 
-            results = [check.verify(theorem, request.given, request.pins, request.device, advance, quick=quick)]
-        _print(results[0], quiet)
-    if json_file is not None:
-        from deqcheck.report import json
-
-        documents = [json.to_json(result) for result in results]
-        _write(json_file, documents[0] if theorem != "all" else json.collection(documents))
+                results.append(
+                    check.verify(
+                        theorem, request.given, request.pins, request.device, advance, quick=quick, spectrum=plots
+                    )
+                )
+    except KeyboardInterrupt:
+        if not results:
+            raise
+        _deliver(results, theorem == "all", json_file, html_file, junit_file, junit_properties, form, quiet)
+        raise
+    _deliver(results, theorem == "all", json_file, html_file, junit_file, junit_properties, form, quiet)
     raise typer.Exit(OK if exit_zero else exit_code(results))
 
 
-def _verify_all(request: Request, quick: bool, quiet: bool) -> list[Result]:
-    """The whole catalogue, one after another, and a table at the end."""
+def _deliver(
+    results: list[Result],
+    several: bool,
+    json_file: Path | None,
+    html_file: Path | None,
+    junit_file: Path | None,
+    junit_properties: bool,
+    form: Format,
+    quiet: bool,
+) -> None:
+    """Print the results and write the files that were asked for."""
+    from deqcheck.report import json
+
+    if form is Format.GITHUB:
+        from deqcheck.report import github
+
+        typer.echo(github.annotations(results), nl=False)
+    elif several:
+        _print_all(results, quiet)
+    else:
+        _print(results[0], quiet)
+    documents = [json.to_json(result) for result in results]
+    if json_file is not None:
+        _write(json_file, json.collection(documents) if several else documents[0])
+    if html_file is not None:
+        _write_html(html_file, documents)
+    if junit_file is not None:
+        _write_junit(junit_file, results, properties=junit_properties)
+
+
+@contextmanager
+def _crash_reported(junit_file: Path | None, key: str, finished: list[Result]) -> Iterator[None]:
+    """A crash is ours, not the theorem's: it goes to the JUnit file as an error, beside what was finished."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception:
+        if junit_file is not None:
+            import traceback
+
+            _write_junit(junit_file, finished, [(key, traceback.format_exc())])
+        raise
+
+
+def _write_junit(
+    file: Path, results: list[Result], crashed: list[tuple[str, str]] | None = None, properties: bool = False
+) -> None:
+    from deqcheck.report import junit
+    from deqcheck.report.write import write_atomically
+
+    write_atomically(file, junit.to_junit(results, properties, crashed or []))
+
+
+def _write_html(file: Path, documents: list[dict[str, Any]]) -> None:
+    from deqcheck.report import html
+    from deqcheck.report.write import write_atomically
+
+    write_atomically(file, html.render(documents))
+
+
+def _verify_all(
+    request: Request, quick: bool, plots: bool, advance: Callable[[str], None], results: list[Result]
+) -> None:
+    """The whole catalogue, one after another; what is finished is in `results` whatever happens."""
     allowed = {"seed"}
     if request.pins or set(request.given) - allowed:
         raise InputError("--theorem all uses each theorem's own settings; only --seed, --device and --quick apply.")
-    results = []
-    with _progress(quiet) as advance:
-        from deqcheck import check, library
+    from deqcheck import check, library
 
-        keys = list(library.catalogue())
-        for number, key in enumerate(keys, 1):
-            label = f"{number}/{len(keys)} {key}"
-            results.append(check.verify(key, request.given, {}, request.device, _labelled(advance, label), quick=quick))
+    keys = list(library.catalogue())
+    for number, key in enumerate(keys, 1):
+
+        def staged(stage: str, at: str = f"{number}/{len(keys)} {key}") -> None:
+            advance(f"{at}: {stage}")
+
+        results.append(check.verify(key, request.given, {}, request.device, staged, quick=quick, spectrum=plots))
+
+
+def _print_all(results: list[Result], quiet: bool) -> None:
     from deqcheck.report import sentence, terminal
 
     if quiet:
@@ -254,11 +363,6 @@ def _verify_all(request: Request, quick: bool, quiet: bool) -> list[Result]:
             typer.echo(sentence.headline(result))
     else:
         terminal.console().print(terminal.summary(results))
-    return results
-
-
-def _labelled(advance: Callable[[str], None], label: str) -> Callable[[str], None]:
-    return lambda stage: advance(f"{label}: {stage}")
 
 
 @app.command()
@@ -270,11 +374,12 @@ def threshold(
     low: Low = None,
     high: High = None,
     json_file: JsonFile = None,
+    html_file: HtmlFile = None,
     exit_zero: ExitZero = False,
     quiet: Quiet = False,
 ) -> None:
     """Find where every hypothesis holds along one setting or constant, and what binds there."""
-    _check_outputs(json_file)
+    _check_outputs(json_file, html_file)
     if not theorem or not vary:
         raise InputError("threshold needs --theorem KEY and --vary NAME.")
     with _progress(quiet) as advance:
@@ -291,7 +396,78 @@ def threshold(
         terminal.console().print(terminal.threshold(found))
     if json_file is not None:
         _write(json_file, thresholds.to_json(found))
+    if html_file is not None:
+        _write_html(html_file, [thresholds.to_json(found)])
     raise typer.Exit(OK if exit_zero or found.holds else FAILED)
+
+
+@app.command()
+def report(
+    results: Annotated[list[Path], typer.Argument(metavar="RESULT.json ...", help="Files written with --json.")],
+    html_file: Annotated[Path, typer.Option("--html", metavar="FILE", help="The page to write.")],
+) -> None:
+    """Make one page of one or several earlier results."""
+    import json
+
+    from deqcheck.report import html
+
+    _check_outputs(html_file)
+    documents = []
+    for path in results:
+        try:
+            documents += html.documents(json.loads(path.read_text(encoding="utf-8")))
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error.strerror}.") from None
+        except ValueError:
+            raise InputError(f"{path} is not JSON; give a file that deqcheck wrote with --json.") from None
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+    _write_html(html_file, documents)
+    typer.echo(f"{html_file}: {len(documents)} result{'s' if len(documents) != 1 else ''}")
+
+
+@app.command()
+def regress(
+    config_file: ConfigFile = None,
+    baseline_file: BaselineFile = None,
+    update: Update = False,
+    require_baseline: RequireBaseline = False,
+    device: Device = "auto",
+    json_file: JsonFile = None,
+    junit_file: JunitFile = None,
+    form: Form = Format.TEXT,
+    exit_zero: ExitZero = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run the checks of deqcheck.toml or [tool.deqcheck] and compare them with the committed baseline."""
+    _check_outputs(json_file, junit_file)
+    with _progress(quiet) as advance:
+        from deqcheck import regress as checks
+
+        config = checks.load(config_file or checks.find(Path()))
+        file = baseline_file or config.baseline
+        _check_outputs(file if update else None)
+        before = checks.read_baseline(file, require=require_baseline and not update)
+        report = checks.run(config, before, device, advance)
+    from deqcheck.report import github, junit, regression, terminal
+    from deqcheck.report.write import write_atomically
+
+    if form is Format.GITHUB:
+        typer.echo(github.regressions(report, require=require_baseline, update=update), nl=False)
+    elif quiet:
+        typer.echo(regression.conclusion(report))
+    else:
+        terminal.console().print(regression.table(report))
+    if json_file is not None:
+        _write(json_file, regression.to_json(report, require=require_baseline, update=update))
+    if junit_file is not None:
+        write_atomically(junit_file, junit.regression_to_junit(report, require=require_baseline, update=update))
+    if update:
+        regression.write_baseline(file, report, before)
+    if report.interrupted:
+        raise KeyboardInterrupt
+    truth = report.truth(require=require_baseline, update=update).value
+    raise typer.Exit(OK if exit_zero else {"HOLDS": OK, "FAILS": FAILED, "UNDECIDED": UNDECIDED}[truth])
 
 
 def _check_outputs(*files: Path | None) -> None:

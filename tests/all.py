@@ -11,6 +11,7 @@ STEPS = (
     (*PYTHON, "ruff", "check", "."),
     (*PYTHON, "ruff", "format", "--check", "."),
     (*PYTHON, "mypy"),
+    (*PYTHON, "deqcheck", "regress", "--require-baseline", "--quiet"),
     (*PYTHON, "pytest", "-n", str(min(4, os.cpu_count() or 1)), "-m", "not slow", *sys.argv[1:]),
 )
 

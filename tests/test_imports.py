@@ -17,13 +17,13 @@ LAYERS = (
     ("quantities",),
     ("conditions", "trajectory", "audit"),
     ("check",),
-    ("threshold",),
+    ("threshold", "regress"),
     ("report",),
     ("cli",),
-    ("__main__",),
+    ("__main__", "pytest_plugin"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-HOMES = {"flint": {"enclosure", "check"}, "rich": {"report", "cli"}, "typer": {"cli"}}
+HOMES = {"flint": {"enclosure", "check"}, "rich": {"report", "cli"}, "jinja2": {"report"}, "typer": {"cli"}}
 
 
 def imports(source: str) -> set[str]:

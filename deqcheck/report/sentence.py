@@ -35,6 +35,8 @@ def _name(result: Result) -> str:
 def _main(result: Result) -> str:
     name = _name(result)
     holds = "hold" if name.split()[0].endswith("s") or " and " in name else "holds"
+    assumed = [h.id for h in result.hypotheses if h.verdict is None]
+    checked = "checked " if assumed else ""
     match result.outcome:
         case Outcome.APPLIES if any(c.verdict is not None for c in result.conclusions):
             weak = sorted({q.evidence.value for q in result.quantities if q.evidence is not Evidence.PROOF})
@@ -42,9 +44,8 @@ def _main(result: Result) -> str:
                 return f"{name} {holds} here as far as this check goes; part of it is {listed(weak)}."
             return f"{name} {holds} here: hypotheses and conclusions are certified."
         case Outcome.APPLIES:
-            assumed = [h.id for h in result.hypotheses if h.verdict is None]
             given = f"; assumed: {listed(assumed)}" if assumed else ""
-            return f"{name} applies: every {'checked ' if assumed else ''}hypothesis is certified to hold{given}."
+            return f"{name} applies: every {checked}hypothesis is certified to hold{given}."
         case Outcome.DOES_NOT_APPLY:
             failing = [h for h in result.hypotheses if h.verdict is FAILS]
             ever = any("no choice" in h.note for h in failing)
@@ -54,9 +55,8 @@ def _main(result: Result) -> str:
             broken = [c for c in result.conclusions if c.verdict is FAILS]
             weak = sorted({c.note for c in broken if c.note})
             how = f" ({listed(weak)})" if weak else ""
-            assumed = any(h.verdict is None for h in result.hypotheses)
             return (
-                f"COUNTEREXAMPLE to {name} as encoded: every {'checked ' if assumed else ''}hypothesis is certified "
+                f"COUNTEREXAMPLE to {name} as encoded: every {checked}hypothesis is certified "
                 "to hold, "
                 f"yet {listed([_fails(c) for c in broken])}{how}."
             )
