@@ -500,7 +500,7 @@ def _equilibrium(point: Any) -> verdict.Equilibrium | None:
 
 def _spectrum(point: Any) -> tuple[float, ...]:
     """Singular values of Z from the largest to the smallest, thinned to what a plot can show."""
-    Z = getattr(point, "Z", None)
+    Z = getattr(getattr(point, "equilibrium", None), "Z", None)
     if Z is None or Z.dim() != 2:
         return ()
     values = rigor.singular_values(Z)

@@ -8,13 +8,45 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from deqcheck.error import InputError
+from deqcheck.options import (
+    BaselineFile,
+    Classes,
+    ConfigFile,
+    DataName,
+    Device,
+    Dim,
+    Eta,
+    ExitZero,
+    Extras,
+    Form,
+    Format,
+    Gamma,
+    High,
+    HtmlFile,
+    Init,
+    JsonFile,
+    JunitFile,
+    JunitProperties,
+    Low,
+    Pins,
+    Quick,
+    Quiet,
+    RequireBaseline,
+    Rerun,
+    Samples,
+    Scale,
+    Seed,
+    Theorem,
+    Update,
+    Vary,
+    Width,
+)
 
 if TYPE_CHECKING:
     from deqcheck.verdict import Result
@@ -30,113 +62,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     epilog="Exit codes: 0 holds, 1 fails, 2 bad input, 3 undecided and nothing fails.",
 )
-
-Theorem = Annotated[
-    str,
-    typer.Option("--theorem", "-t", metavar="KEY", help="Which theorem; see [bold]deqcheck list[/bold]."),
-]
-Width = Annotated[str | None, typer.Option(metavar="M", help="Width of the implicit layer.")]
-Samples = Annotated[str | None, typer.Option(metavar="N", help="Number of samples; default half the width.")]
-Dim = Annotated[str | None, typer.Option(metavar="D", help="Input dimension of built-in data; default 100.")]
-Seed = Annotated[str | None, typer.Option(metavar="S", help="Seed of data and initialisation; default 0.")]
-DataName = Annotated[
-    str | None,
-    typer.Option(
-        "--data",
-        metavar="NAME|FILE",
-        help="Built-in generator (sphere) or a .npz, .npy, .csv or IDX file.",
-    ),
-]
-Classes = Annotated[
-    str | None,
-    typer.Option(metavar="A,B", help="Two classes of a labelled file; they become -1 and +1."),
-]
-Init = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Initialisation by name; each family has its own."),
-]
-Scale = Annotated[
-    str | None,
-    typer.Option(
-        metavar="auto|X",
-        help="Factor on theta(0); auto: the smallest at which the conditions hold.",
-    ),
-]
-Eta = Annotated[
-    str | None,
-    typer.Option(metavar="auto|X", help="Step size; auto: the largest that the theorem allows."),
-]
-Gamma = Annotated[
-    str | None,
-    typer.Option(metavar="auto|X", help="The scalar gamma at scale 1; auto: 1/(2 ||A||)."),
-]
-Pins = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Pin a constant that the theorem leaves open, such as C1=1. Repeatable.",
-    ),
-]
-Extras = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--with",
-        metavar="NAME=VALUE",
-        help="Another setting of the model family; an unknown name is answered with the known ones. Repeatable.",
-    ),
-]
-Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda|mps", help="Where to compute, in float64.")]
-JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write the result as JSON.")]
-Rerun = Annotated[
-    Path | None,
-    typer.Option(
-        "--rerun",
-        metavar="RESULT.json",
-        help="Repeat the check that an earlier --json file describes.",
-    ),
-]
-Quick = Annotated[bool, typer.Option("--quick", help="Small instances; with --theorem all, the whole catalogue.")]
-Vary = Annotated[
-    str, typer.Option("--vary", metavar="NAME", help="Setting or constant to vary: scale, width, eta, gamma, C1, ...")
-]
-Low = Annotated[str | None, typer.Option("--from", metavar="X", help="Smallest value tried.")]
-High = Annotated[str | None, typer.Option("--to", metavar="X", help="Largest value tried.")]
-HtmlFile = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Also write a page for people: one file, no network.")
-]
-JunitProperties = Annotated[
-    bool, typer.Option("--junit-properties", help="Put the settings into the JUnit file as <properties>.")
-]
-JunitFile = Annotated[
-    Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML, for CI servers.")
-]
-
-
-class Format(StrEnum):
-    """What is printed."""
-
-    TEXT = "text"
-    GITHUB = "github"
-
-
-Form = Annotated[Format, typer.Option("--format", help="What to print: text, or annotations for GitHub Actions.")]
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="The checks; default deqcheck.toml or pyproject.toml here."),
-]
-BaselineFile = Annotated[
-    Path | None, typer.Option("--baseline", metavar="FILE", help="Compare with this baseline, not the one in the file.")
-]
-Update = Annotated[bool, typer.Option("--update", help="Accept what is found: rewrite the baseline.")]
-RequireBaseline = Annotated[
-    bool, typer.Option("--require-baseline", help="A check that the baseline does not know is an error.")
-]
-ExitZero = Annotated[
-    bool,
-    typer.Option("--exit-zero", help="Exit with 0 whatever the verdict; bad input still gives 2."),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="One line only.")]
 
 
 def _version(wanted: bool) -> None:
@@ -399,6 +324,56 @@ def threshold(
     if html_file is not None:
         _write_html(html_file, [thresholds.to_json(found)])
     raise typer.Exit(OK if exit_zero or found.holds else FAILED)
+
+
+@app.command()
+def audit(
+    theorems: Annotated[
+        list[str] | None, typer.Option("--theorem", "-t", metavar="KEY", help="Which theorem; repeatable; default all.")
+    ] = None,
+    json_file: JsonFile = None,
+    html_file: HtmlFile = None,
+    findings_file: Annotated[
+        Path | None, typer.Option("--findings", metavar="FILE", help="Write the table of findings as Markdown.")
+    ] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Decide every step again.")] = False,
+    exit_zero: ExitZero = False,
+    quiet: Quiet = False,
+) -> None:
+    """Inspect the theorems themselves: are the steps of their proofs true, can their hypotheses hold?"""
+    _check_outputs(json_file, html_file, findings_file)
+    with _progress(quiet) as advance:
+        from deqcheck import library
+        from deqcheck.audit import document
+
+        known = library.catalogue()
+        wanted = [library.theorem(key) for key in theorems] if theorems else list(known.values())
+        documents = []
+        for theorem in wanted:
+            repair = f"{theorem.key}:repaired"
+            documents.append(
+                document.audited(theorem, repair if repair in known else None, advance, cached=not no_cache)
+            )
+    from deqcheck.report import audits, terminal
+
+    if quiet:
+        for one in documents:
+            typer.echo(audits.headline(one))
+    else:
+        out = terminal.console()
+        for one in documents:
+            if theorems or audits.fails(one):
+                out.print(audits.detail(one))
+        out.print(audits.summary(documents))
+    if json_file is not None:
+        _write(json_file, {"schema_version": 1, "audits": {d["theorem"]["key"]: d for d in documents}})
+    if html_file is not None:
+        _write_html(html_file, documents)
+    if findings_file is not None:
+        from deqcheck.report.write import write_atomically
+
+        write_atomically(findings_file, audits.findings(documents))
+    raise typer.Exit(FAILED if any(audits.fails(d) for d in documents) and not exit_zero else OK)
 
 
 @app.command()

@@ -143,12 +143,29 @@ class Rate:
 
 
 @dataclass(frozen=True)
+class Fact:
+    """Something true of the symbols whatever the hypotheses: a sign, or a lemma that bounds a quantity."""
+
+    id: str
+    claim: Relational
+    text: str = ""
+    cited: bool = False
+    """A lemma that only the steps naming it may use; otherwise a sign that every step may use."""
+
+
+@dataclass(frozen=True)
 class Step:
-    """One line of the printed proof: a claim and what it is derived from."""
+    """One line of the printed proof: a claim and what it is derived from.
+
+    `since` names hypotheses, facts and earlier steps. `fix` is what the line must have meant where the
+    print is an obvious slip; later steps build on the fix.
+    """
 
     id: str
     claim: Relational
     since: tuple[str, ...] = ()
+    fix: Relational | None = None
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -177,11 +194,14 @@ class Theorem:
     """Quantities that only conclusions about training speak of."""
     definitions: Mapping[Symbol, Expr] = field(default_factory=dict)
     rate: Rate | None = None
+    facts: tuple[Fact, ...] = ()
     proof: tuple[Step, ...] = ()
     references: tuple[Reference, ...] = ()
     reading: tuple[str, ...] = ()
     flaw: str = ""
     """Why the print cannot be relied on, where that is known; nothing is then called guaranteed."""
+    counterexample: str = ""
+    """A certified instance on which every hypothesis holds and a conclusion fails, in words; see the tests."""
     never: str = ""
     """Why the paper's own recipe never meets the hypotheses, where that is known."""
     settings: tuple[str, ...] = ()
@@ -227,7 +247,7 @@ class Theorem:
 
     def plain(self, expr: sympy.Basic) -> str:
         """One line of unicode, for tables and messages."""
-        marks = {s: Symbol(f"⟦{i}⟧", real=True) for i, s in enumerate(sorted(expr.free_symbols, key=str))}
+        marks = self._marks(expr)
         line = str(expr.xreplace(marks))
         for python, paper in ((">=", "≥"), ("<=", "≤"), ("**", "^"), ("*", " ")):
             line = line.replace(python, paper)
@@ -237,11 +257,13 @@ class Theorem:
 
     def mathml(self, expr: sympy.Basic) -> str:
         """Presentation MathML, for pages that need no script to show it."""
-        named = self._named(expr)
-        named = named.xreplace({s: Symbol(html.escape(s.name), real=True) for s in named.free_symbols})
-        inner = sympy.mathml(named, printer="presentation").replace("<mo><</mo>", "<mo>&lt;</mo>")
+        marks = self._marks(expr)
+        inner = sympy.mathml(expr.xreplace(marks), printer="presentation")
         # sympy leaves '<' unescaped and uses entities that XML does not know.
+        inner = inner.replace("<mo><</mo>", "<mo>&lt;</mo>")
         inner = re.sub(r"&(?!amp;|lt;|gt;|quot;)[A-Za-z]+;", lambda entity: html.unescape(entity[0]), inner)
+        for symbol, mark in marks.items():
+            inner = inner.replace(f"<mi>{mark.name}</mi>", _identifier(self._named(symbol).name))
         return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{inner}</math>'
 
     def rule(self, choice: Choice) -> str:
@@ -256,6 +278,11 @@ class Theorem:
                 return f"{of}, a tolerance of this check, not of the paper"
             case _:
                 return "free: best worst margin, then best rate"
+
+    @staticmethod
+    def _marks(expr: sympy.Basic) -> dict[Symbol, Symbol]:
+        """Stand-ins for the symbols, so that printers cannot take a name like max_l Z^l apart."""
+        return {s: Symbol(f"QQ{i}QQ", real=True) for i, s in enumerate(sorted(expr.free_symbols, key=str))}
 
     def _named(self, expr: sympy.Basic) -> sympy.Basic:
         texts = {s: q.text for s, q in (*self.measured.items(), *self.monitored.items())}
@@ -319,19 +346,27 @@ def _validate(theorem: Theorem) -> None:
         if reference.symbol not in theorem.chosen:
             refuse(f"{reference.text} is about {reference.symbol}, which is not chosen")
         formula(reference.text, reference.value, known)
-    sources = set(ids)
+    sources = set(ids) | {fact.id for fact in theorem.facts}
     for step in theorem.proof:
         if not isinstance(step.claim, Relational):
             refuse(f"step {step.id} is {step.claim!r}, not a relation; sympy has decided it already")
         if step.claim.has(sympy.Float):
             refuse(f"step {step.id} holds a Float; write exact Rationals")
         for source in step.since:
-            if source not in sources and not source[:1].isalpha():
+            if source not in sources:
                 refuse(f"step {step.id} rests on {source}, which does not come before it")
         sources.add(step.id)
 
 
 INEQUALITIES = (sympy.LessThan, sympy.StrictLessThan, sympy.GreaterThan, sympy.StrictGreaterThan)
+
+
+def _identifier(name: str) -> str:
+    """A name as the paper sets it: one index of letters or none; anything longer stays one identifier."""
+    indexed = re.fullmatch(r"([^_^ ]+)_([A-Za-z]+)", name)
+    if indexed is None:
+        return f"<mi>{html.escape(name)}</mi>"
+    return f"<msub><mi>{html.escape(indexed[1])}</mi><mi>{html.escape(indexed[2])}</mi></msub>"
 
 
 def _names(symbols: Iterable[Symbol]) -> str:

@@ -210,7 +210,9 @@ def test_a_flaw_of_the_print_is_told(applies: Document) -> None:
     applies["theorem"]["flaw"] = "Step (43) drops a factor."
     applies["rate"]["guaranteed"] = False
     text = words(parse(html.render([applies])))
-    assert "Why the print cannot be relied on" in text and "Step (43) drops a factor." in text
+    assert "Why the print cannot be relied on" in text and text.count("Step (43) drops a factor.") == 1
+    applies["conclusion"] += " The print cannot be relied on: Step (43) drops a factor."
+    assert words(parse(html.render([applies]))).count("Step (43) drops a factor.") == 1
 
 
 def test_several_results_have_a_summary_that_leads_to_each(

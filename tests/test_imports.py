@@ -19,11 +19,12 @@ LAYERS = (
     ("check",),
     ("threshold", "regress"),
     ("report",),
+    ("options",),
     ("cli",),
     ("__main__", "pytest_plugin"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-HOMES = {"flint": {"enclosure", "check"}, "rich": {"report", "cli"}, "jinja2": {"report"}, "typer": {"cli"}}
+HOMES = {"flint": {"enclosure", "check"}, "rich": {"report", "cli"}, "jinja2": {"report"}, "typer": {"cli", "options"}}
 
 
 def imports(source: str) -> set[str]:

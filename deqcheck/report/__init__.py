@@ -1,1 +1,1 @@
-"""Results for people and programs: the only home of rich."""
+"""Results for people and programs: the only home of rich and jinja2."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from importlib import resources
 from typing import Any
@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 
 import deqcheck
 from deqcheck.error import InputError
-from deqcheck.report import svg
+from deqcheck.report import audits, svg
 from deqcheck.report.json import schema
 from deqcheck.report.number import decades, short
 from deqcheck.verdict import Outcome
@@ -36,7 +36,9 @@ VERDICTS = {"HOLDS": "✓ HOLDS", "FAILS": "✗ FAILS", "UNDECIDED": "? UNDECIDE
 
 
 def documents(loaded: object) -> list[Document]:
-    """The results in a loaded JSON file: one result, one threshold, or a collection of them."""
+    """The results in a loaded JSON file: one result, threshold or audit, or a collection of them."""
+    if isinstance(loaded, dict) and isinstance(loaded.get("audits"), dict):
+        loaded = {"results": list(loaded["audits"].values())}
     if isinstance(loaded, dict) and isinstance(loaded.get("results"), list):
         found = [document for item in loaded["results"] for document in documents(item)]
         if not found:
@@ -48,6 +50,8 @@ def documents(loaded: object) -> list[Document]:
         )
     if "vary" in loaded and "tried" in loaded:
         _require(loaded, THRESHOLD, THRESHOLD, "threshold")
+    elif "steps" in loaded and "satisfiability" in loaded:
+        _require(loaded, AUDIT, AUDIT, "audit")
     else:
         rules = schema()
         _require(loaded, rules, rules, "result")
@@ -100,6 +104,56 @@ THRESHOLD: Document = {
                 },
             },
         },
+    },
+}
+
+_TEXT = {"type": "string"}
+AUDIT: Document = {
+    "type": "object",
+    "required": ["theorem", "steps", "hypotheses", "satisfiability", "counterexamples", "flaw", "repaired", "verdict"],
+    "properties": {
+        "theorem": {
+            "type": "object",
+            "required": ["key", "source"],
+            "properties": {"key": _TEXT, "source": _TEXT},
+        },
+        "steps": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["id", "status", "method", "claim", "mathml", "witness", "fix", "text"],
+                "properties": {
+                    "id": _TEXT,
+                    "status": {"enum": ["PROVED", "REFUTED", "UNPROVED", "MISPRINT"]},
+                    "method": _TEXT,
+                    "claim": _TEXT,
+                    "mathml": _TEXT,
+                    "witness": {"type": ["object", "null"], "additionalProperties": _TEXT},
+                    "fix": {"type": ["string", "null"]},
+                    "text": _TEXT,
+                },
+            },
+        },
+        "hypotheses": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["id", "idle"],
+                "properties": {"id": _TEXT, "idle": {"type": "boolean"}},
+            },
+        },
+        "satisfiability": {
+            "type": "object",
+            "required": ["status", "method"],
+            "properties": {"status": {"enum": ["SATISFIABLE", "VACUOUS", "UNKNOWN"]}, "method": _TEXT},
+        },
+        "counterexamples": {
+            "type": "array",
+            "items": {"type": "object", "required": ["instance"], "properties": {"instance": _TEXT}},
+        },
+        "flaw": _TEXT,
+        "repaired": {"type": ["string", "null"]},
+        "verdict": {"enum": list(audits.WORDS)},
     },
 }
 
@@ -337,10 +391,7 @@ def render(documents: list[Document]) -> str:
     """The page for one or several results, as `documents` returns them."""
     if not documents:
         raise InputError("there is no result to show; give at least one.")
-    shown = [
-        _threshold(document, f"r{k}") if "tried" in document else _result(document, f"r{k}")
-        for k, document in enumerate(map(_clean, documents), 1)
-    ]
+    shown = [_view(document)(document, f"r{k}") for k, document in enumerate(map(_clean, documents), 1)]
     page = _page(shown, full=True)
     if len(shown) > 1 and len(page.encode()) > LARGEST:
         return _page(shown, full=False)
@@ -389,7 +440,7 @@ def _result(document: Document, ident: str) -> dict[str, Any]:
         "source": theorem["source"],
         "paper": theorem["paper"],
         "reading": theorem["reading"],
-        "flaw": theorem["flaw"],
+        "flaw": "" if theorem["flaw"] in document["conclusion"] else theorem["flaw"],
         "verdict": document["verdict"],
         "badge": VERDICTS[document["verdict"]],
         "outcome": document["outcome"],
@@ -606,6 +657,59 @@ def _threshold(document: Document, ident: str) -> dict[str, Any]:
             for t in tried
         ],
     }
+
+
+def _view(document: Document) -> Callable[[Document, str], dict[str, Any]]:
+    if "tried" in document:
+        return _threshold
+    return _audit if "satisfiability" in document else _result
+
+
+def _audit(document: Document, ident: str) -> dict[str, Any]:
+    """An audit: the print is what is judged, so a gap or a counterexample counts as FAILS."""
+    name = document["theorem"]["source"].rpartition(", ")[2]
+    found = document["verdict"]
+    verdict = {"sound": "HOLDS", "misprinted": "HOLDS", "open": "UNDECIDED"}.get(found, "FAILS")
+    instances = " ".join(f"Counterexample: {c['instance']}" for c in document["counterexamples"])
+    idle = [h["id"] for h in document["hypotheses"] if h["idle"]]
+    sat = document["satisfiability"]
+    facts = [("hypotheses", f"{sat['status'].lower()} ({sat['method']})")]
+    if idle:
+        facts.append(("idle", ", ".join(idle)))
+    if document["repaired"]:
+        facts.append(("repair", document["repaired"]))
+    return {
+        "kind": "audit",
+        "ident": ident,
+        "key": document["theorem"]["key"],
+        "name": f"{name}, audited",
+        "page_title": f"{name}: audit",
+        "title": "are the steps of the proof true, and can the hypotheses hold?",
+        "source": document["theorem"]["source"],
+        "verdict": verdict,
+        "badge": {"HOLDS": "✓", "FAILS": "✗", "UNDECIDED": "?"}[verdict] + f" {found}",
+        "outcome_words": audits.WORDS[found],
+        "loud": False,
+        "conclusion": typeset(f"{audits.headline(document)} {document['flaw']} {instances}".strip()),
+        "tightest": None,
+        "facts": facts,
+        "steps": [
+            {
+                "id": s["id"],
+                "status": s["status"],
+                "verdict": _STATUS[s["status"]],
+                "formula": formula(s["mathml"], s["claim"]),
+                "method": s["method"],
+                "fix": s["fix"],
+                "text": s["text"],
+                "witness": ", ".join(f"{k} = {v}" for k, v in (s["witness"] or {}).items()),
+            }
+            for s in document["steps"]
+        ],
+    }
+
+
+_STATUS = {"PROVED": "HOLDS", "REFUTED": "FAILS", "UNPROVED": "UNDECIDED", "MISPRINT": "UNDECIDED"}
 
 
 def _any_fails(tried: Iterable[Document]) -> bool:

@@ -29,9 +29,10 @@ def decimal(text: str, digits: int = 4) -> str:
         return short(value, digits)
     if text in ("0", "inf", "-inf"):
         return {"0": "0", "inf": "∞", "-inf": "−∞"}[text]
-    rounded = Context(prec=digits, Emin=-(10**9), Emax=10**9).create_decimal(text)
-    mantissa = rounded.scaleb(-rounded.adjusted()).normalize()
-    return f"{mantissa:f}e{rounded.adjusted()}"
+    mantissa, _, exponent = text.partition("e")
+    rounded = Context(prec=digits).create_decimal(mantissa)
+    shift = rounded.adjusted()
+    return f"{rounded.scaleb(-shift).normalize():f}e{int(exponent or 0) + shift}"
 
 
 def enclosed(x: Enclosure, digits: int = 4) -> str:
