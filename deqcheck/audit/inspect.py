@@ -113,9 +113,14 @@ def _decide(theorem: Theorem, step: Step, claim: Relational, without: str = "") 
 def _premises(theorem: Theorem, step: Step, without: str = "") -> tuple[Relational, ...]:
     known: dict[str, Relational] = {h.id: h.claim for h in theorem.hypotheses if h.claim is not None}
     known |= {f.id: f.claim for f in theorem.facts}
-    known |= {s.id: s.fix if s.fix is not None else s.claim for s in theorem.proof}
+    known |= {s.id: _meant(s) for s in theorem.proof}
     cited = [known[source] for source in step.since if source in known and source != without]
     return (*_signs(theorem), *cited)
+
+
+def _meant(step: Step) -> Relational:
+    """The corrected line where the print is a slip."""
+    return step.claim if step.fix is None else step.fix
 
 
 def _signs(theorem: Theorem) -> tuple[Relational, ...]:
@@ -144,7 +149,7 @@ def _uses(theorem: Theorem, steps: list[StepResult]) -> tuple[HypothesisUse, ...
         citing = [s for s in steps if hypothesis.id in s.step.since]
         proved = [s for s in citing if s.status in (Status.PROVED, Status.MISPRINT)]
         idle = bool(proved) and all(
-            _decide(theorem, s.step, s.step.fix or s.step.claim, hypothesis.id).status is Status.PROVED for s in proved
+            _decide(theorem, s.step, _meant(s.step), hypothesis.id).status is Status.PROVED for s in proved
         )
         uses.append(HypothesisUse(hypothesis.id, tuple(s.step.id for s in citing), idle))
     return tuple(uses)
