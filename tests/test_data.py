@@ -22,9 +22,7 @@ from deqcheck import data
 from deqcheck.data import GENERATORS, Data, fingerprint, load
 from deqcheck.error import InputError
 
-X = np.array(
-    [[3.0, 4.0], [1.0, 0.0], [0.0, -2.0], [5.0, 12.0], [-1.0, 1.0], [2.0, 7.0], [8.0, 6.0]]
-)
+X = np.array([[3.0, 4.0], [1.0, 0.0], [0.0, -2.0], [5.0, 12.0], [-1.0, 1.0], [2.0, 7.0], [8.0, 6.0]])
 Y = np.array([0.0, 1.0, 0.0, 1.0, 2.0, 0.0, 1.0])
 
 
@@ -350,9 +348,7 @@ def test_all_rows_keep_the_order_of_the_file(many: Path) -> None:
 
 
 @pytest.mark.parametrize("classes", [None, "5,2"])
-def test_draws_are_seeded_nested_and_repeat_from_their_origin(
-    classes: str | None, many: Path
-) -> None:
+def test_draws_are_seeded_nested_and_repeat_from_their_origin(classes: str | None, many: Path) -> None:
     draws = [get(many, classes=classes, samples=n, norm=None, seed=6) for n in (4, 10, 20)]
     for small, large in pairwise(draws):
         assert set(index(small)) < set(index(large))
@@ -425,9 +421,7 @@ def test_a_file_of_unknown_format_a_folder_and_a_pipe(tmp_path: Path) -> None:
     assert "is not a regular file" in refusal(tmp_path / "pipe.csv")
 
 
-def test_what_the_system_refuses_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_system_refuses_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = table(tmp_path / "a.npz")
 
     def closed(_path: Path) -> bytes:  # chmod does not stop root, who may run the tests
@@ -544,9 +538,7 @@ def test_csv_must_be_utf8(tmp_path: Path) -> None:
 def test_values_that_are_not_finite_are_counted_and_placed(value: float, tmp_path: Path) -> None:
     holed = X.copy()
     holed[2, 1] = holed[5, 0] = value
-    assert "X has 2 NaN or inf, the first at [2, 1]" in refusal(
-        npz(tmp_path / "a.npz", X=holed, y=Y)
-    )
+    assert "X has 2 NaN or inf, the first at [2, 1]" in refusal(npz(tmp_path / "a.npz", X=holed, y=Y))
     images = holed[:6].reshape(3, 2, 2)
     path = npz(tmp_path / "b.npz", X=images, y=Y[:3])
     assert "X has 2 NaN or inf, the first at [1, 0, 1]" in refusal(path)
@@ -554,9 +546,7 @@ def test_values_that_are_not_finite_are_counted_and_placed(value: float, tmp_pat
     assert "y has 1 NaN or inf, the first at [4]" in refusal(path, classes="0,1")
 
 
-@pytest.mark.skipif(
-    np.finfo(np.longdouble).max == np.finfo(float).max, reason="no long double here"
-)
+@pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="no long double here")
 def test_a_long_double_beyond_float64_is_not_finite(tmp_path: Path) -> None:
     path = npz(tmp_path / "a.npz", X=X.astype(np.longdouble) * np.longdouble("1e4000"), y=Y)
     assert "NaN or inf" in refusal(path)
@@ -652,9 +642,7 @@ def test_damage_is_refused_or_harmless(which: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("rows", [10**15, 10**30, -4])
 def test_a_header_with_an_impossible_shape_is_refused(rows: int, tmp_path: Path) -> None:
     stream = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        stream, {"descr": "<f8", "fortran_order": False, "shape": (rows, 3)}
-    )
+    np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": (rows, 3)})
     path = tmp_path / "a.npy"
     path.write_bytes(stream.getvalue())
     assert "truncated or corrupt" in refusal(path)
