@@ -20,15 +20,17 @@ Readings of the print:
 
 from dataclasses import replace
 
-from sympy import Expr, Max, Rational, Symbol, log, sqrt, symbols
+from sympy import Eq, Expr, Max, Rational, Symbol, log, sqrt, symbols
 
 from deqcheck.quantities import kawaguchi as q
 from deqcheck.statement import (
     Conclusion,
+    Fact,
     Hypothesis,
     Quantity,
     Rate,
     Source,
+    Step,
     Theorem,
     fixed,
 )
@@ -120,6 +122,14 @@ def _flow_conclusions(k: Symbol, bound: str, time: str) -> tuple[Conclusion, ...
 # --- Proposition 1 -----------------------------------------------------------------------------------
 
 S1, ell, err, V1 = symbols("norm_sigma_1 l error_l norm_U_inv_1", real=True)
+# Of the proof: P_k = ||(gamma sigma)^k||_1, g_k = gamma^k, sums of g_k, and one column of sigma(A).
+P_k, P_next, g_k, g_next, g_l, g_tail, g_rest = symbols(
+    "P_k P_next gamma_k gamma_next gamma_l gamma_tail gamma_rest", real=True
+)
+partial, tail, norms, sjj, off = symbols("partial_sum tail_sum norm_sum sigma_jj sigma_off", real=True)
+z_0, z_1, phi_1 = symbols("z_0 z_1 phi_1", real=True)
+COLUMN = Fact("softmax", Eq(sjj + off, 1), "a column of σ(A) sums to 1", cited=True)
+COLUMN_SIGNS = (Fact("σ_jj ≥ 0", sjj >= 0), Fact("Σ σ_ij ≥ 0", off >= 0))
 
 KAWAGUCHI_WELLPOSED = Theorem(
     key="kawaguchi-wellposed",
@@ -146,6 +156,46 @@ KAWAGUCHI_WELLPOSED = Theorem(
         Conclusion("‖U⁻¹‖₁", V1 <= (1 + tol) / (1 - gamma), "the limit depends boundedly on φ"),
         Conclusion("limit", None, "z^ℓ converges to U⁻¹φ(x) for every x"),
     ),
+    facts=(
+        *COLUMN_SIGNS,
+        Fact("γ^k ≥ 0", g_k >= 0),
+        Fact("γ^(ℓ+1) ≥ 0", g_l >= 0),
+        Fact("γ^(n+1) ≥ 0", g_rest >= 0),
+        Fact("‖(γσ)^k‖₁ ≥ 0", P_k >= 0),
+        COLUMN,
+        Fact("1-norm", Eq(S1, sjj + off), "the largest column sum, of non-negative entries", cited=True),
+        Fact("(4)", Eq(z_1, gamma * z_0 + phi_1), "the first iterate at width 1, where σ(A) = 1", cited=True),
+        Fact("A.5 powers k", P_k <= g_k, "the assumption of the induction; equality at k = 0", cited=True),
+        Fact("γ^(k+1)", Eq(g_next, gamma * g_k), cited=True),
+        Fact("submultiplicative", P_next <= P_k * gamma * S1, "‖(γσ)^(k+1)‖₁ ≤ ‖(γσ)^k‖₁ ‖γσ‖₁", cited=True),
+        Fact("Σ γ^k", Eq((1 - gamma) * partial, 1 - g_l), "telescoping of γ^0 + … + γ^ℓ", cited=True),
+        Fact("Σ ‖(γσ)^k‖₁", norms <= partial, "the comparison, term by term", cited=True),
+        Fact("tail", Eq((1 - gamma) * tail, g_l - g_rest), "telescoping of γ^(ℓ+1) + … + γ^n", cited=True),
+        Fact("limit", err <= tail + tol * g_l / (1 - gamma), "z^n → z*, so this holds for large n", cited=True),
+        Fact("Neumann", V1 <= partial + tol / (1 - gamma), "s_ℓ → U⁻¹, so this holds for large ℓ", cited=True),
+    ),
+    proof=(
+        Step(
+            "(36) at ℓ = 1",
+            Eq(z_1, phi_1 + gamma * phi_1),
+            since=("(4)", "γ > 0", "γ < 1"),
+            fix=Eq(z_1 - (phi_1 + gamma * phi_1), gamma * (z_0 - phi_1)),
+            text="(1) starts at z⁰ = x, the sum at z⁰ = φ(x); the difference vanishes with γ^ℓ",
+        ),
+        Step("A.5 ‖σ‖₁", Eq(S1, 1), since=("softmax", "1-norm")),
+        Step("A.5 ‖γσ‖₁", gamma * S1 < 1, since=("A.5 ‖σ‖₁", "γ < 1")),
+        Step(
+            "A.5 powers",
+            P_next <= g_next,
+            since=("A.5 ‖σ‖₁", "submultiplicative", "γ^(k+1)", "A.5 powers k", "γ > 0"),
+            text="the induction from k to k + 1",
+        ),
+        Step("A.5 sum", partial <= 1 / (1 - gamma), since=("Σ γ^k", "γ < 1")),
+        Step("A.5 comparison", norms <= 1 / (1 - gamma), since=("Σ ‖(γσ)^k‖₁", "A.5 sum")),
+        Step("A.5 Cauchy", tail <= g_l / (1 - gamma), since=("tail", "γ < 1")),
+        Step("A.5 error", err <= (1 + tol) * g_l / (1 - gamma), since=("A.5 Cauchy", "limit")),
+        Step("A.5 ‖U⁻¹‖₁", V1 <= (1 + tol) / (1 - gamma), since=("A.5 sum", "Neumann")),
+    ),
     reading=(
         "(36) starts the iteration at z⁰ = φ(x); (1) says z⁰ = x. The limit is the same.",
         "For non-negative φ both bounds are equalities, so they are certified up to the relative tolerance t.",
@@ -154,6 +204,127 @@ KAWAGUCHI_WELLPOSED = Theorem(
 )
 
 # --- Theorem 1 -----------------------------------------------------------------------------------------
+
+# Of the proof, at any time s: y = L_0(Z_s) - L*_{0,R} and dy its derivative, the form g^T D g, lambda_min(D_s);
+# h = y e^{cs} with c = 2 kappa lambda_T, dh its derivative, e_s = e^{cs}; y_T, h_T, E = e^{-cT} at the end.
+y, dy, form, g_s, lam_s, lam_inf, e_s, dh, h_T, E_T, F_T, time = symbols(
+    "y_s dy_s form_s g_s lambda_s lambda_inf e_s dh_s h_T E_T F_T time", real=True
+)
+vDv, vUv, rest, nU_t, s_inv, nU_1, L_R, spent, surplus, e_surplus = symbols(
+    "vDv vUv vRv norm_U_t sigma_min_U_inv norm_U_1 L_star_R log_spent surplus e_surplus", real=True
+)
+# m (1 + gamma)^2, and its product with log((L_0 - L*)/eps), which the printed times divide.
+cap, need = symbols("cap need", real=True)
+
+FLOW_SIGNS = (
+    Fact("m ≥ 1", m >= 1),
+    Fact("L ≥ L*", L0 >= Ls, "L* is an infimum"),
+    Fact("ε > 0", eps > 0),
+    Fact("‖∇L₀‖ ≥ 0", g >= 0),
+)
+# (32) and (33), for any (A, B).
+SPECTRUM = (
+    *COLUMN_SIGNS,
+    Fact("‖U_t‖ > 0", nU_t > 0),
+    Fact("‖U_t‖₁ > 0", nU_1 > 0),
+    COLUMN,
+    Fact("m(1+γ)²", Eq(cap, m * (1 + gamma) ** 2), "an abbreviation", cited=True),
+    Fact("printed bound", Eq(lam_low * cap, 1), "the definition", cited=True),
+    Fact("(27)", Eq(vDv, vUv + rest), "v is a unit eigenvector of the smallest eigenvalue of D_t", cited=True),
+    Fact("λ_min(D_t)", Eq(lam_t, vDv), cited=True),
+    Fact("(29)", rest >= 0, "a sum of Kronecker products of positive semidefinite matrices", cited=True),
+    Fact("Kronecker", vUv >= s_inv**2, "λ_min(U⁻ᵀU⁻¹ ⊗ I) = σ_min(U⁻¹)²", cited=True),
+    Fact("σ_min(U⁻¹)", Eq(s_inv * nU_t, 1), cited=True),
+    Fact("‖U‖₂ ≤ √m ‖U‖₁", nU_t**2 <= m * nU_1**2, cited=True),
+    Fact("‖U‖₁", Eq(nU_1, (1 - gamma * sjj) + gamma * off), "the largest column sum of |I − γσ|", cited=True),
+    Fact("λ_T attained", Eq(lam_inf, lam_t), "a continuous function on [0, T], at its smallest", cited=True),
+    Fact("0 ≤ T", lamD >= lam_inf, "t = 0 belongs to [0, T]", cited=True),
+)
+SPECTRUM_STEPS = (
+    Step("(32) D", vDv >= vUv, since=("(27)", "(29)")),
+    Step("(32) σ_min", lam_t >= s_inv**2, since=("(32) D", "Kronecker", "λ_min(D_t)")),
+    Step("(32) ‖U‖₂", Eq(s_inv**2, 1 / nU_t**2), since=("σ_min(U⁻¹)",)),
+    Step("(32) ‖U‖₁", 1 / nU_t**2 >= 1 / (m * nU_1**2), since=("‖U‖₂ ≤ √m ‖U‖₁",)),
+    Step(
+        "(32)",
+        lam_t >= 1 / (m * nU_1**2),
+        since=("(32) σ_min", "(32) ‖U‖₂", "(32) ‖U‖₁"),
+    ),
+    Step("A.1.7 column of U", Eq(nU_1, 1 + gamma * (off - sjj)), since=("‖U‖₁",)),
+    Step("A.1.7 ‖U‖₁", nU_1 <= 1 + gamma, since=("A.1.7 column of U", "softmax", "γ > 0")),
+    Step("m(1+γ)² > 0", cap > 0, since=("m(1+γ)²", "γ > 0")),
+    Step("λ_low > 0", lam_low > 0, since=("printed bound", "m(1+γ)² > 0")),
+    Step("(33) monotone", m * nU_1**2 <= cap, since=("A.1.7 ‖U‖₁", "m(1+γ)²", "γ > 0")),
+    Step("(33) inverse", 1 / (m * nU_1**2) >= lam_low, since=("(33) monotone", "printed bound", "λ_low > 0")),
+    Step("(33)", lam_t >= lam_low, since=("(32)", "(33) inverse")),
+    Step("λ_T ≥", lam_inf >= lam_low, since=("(33)", "λ_T attained")),
+    Step("(30)", lam_inf > 0, since=("λ_T ≥", "λ_low > 0")),
+    Step("λ_min(D₀) ≥", lamD >= lam_low, since=("λ_T ≥", "0 ≤ T")),
+)
+# The inverse of U, and where the PL inequality is known.
+INVERSE = (
+    Fact("‖U⁻¹‖₁ > 0", V1 > 0),
+    Fact("Varah", V1 * ((1 - gamma * sjj) - gamma * off) <= 1, "j is the column with the least dominance", cited=True),
+)
+INVERSE_STEPS = (
+    Step("A.1.7 dominance", 1 - gamma * sjj > gamma * off, since=("softmax", "γ < 1")),
+    Step("A.1.7 margin", Eq((1 - gamma * sjj) - gamma * off, 1 - gamma), since=("softmax",)),
+    Step("A.1.7 ‖U⁻¹‖₁", V1 <= 1 / (1 - gamma), since=("Varah", "A.1.7 margin", "γ < 1")),
+)
+RADIUS = (
+    Fact("‖B‖₁ ≥ 0", B1 >= 0),
+    Fact("1/R ≥ 0", Rinv >= 0),
+    Fact("submultiplicative", Z1 <= B1 * V1, "‖BU⁻¹‖₁ ≤ ‖B‖₁‖U⁻¹‖₁", cited=True),
+)
+RADIUS_STEPS = (
+    Step("A.1.7 ‖Z‖₁", Z1 <= B1 / (1 - gamma), since=("submultiplicative", "A.1.7 ‖U⁻¹‖₁", "γ < 1")),
+    Step("A.1.7 ‖Z‖₁ < R", Z1 * Rinv < 1, since=("A.1.7 ‖Z‖₁", "‖B₀‖₁ < (1−γ)R", "γ < 1")),
+    Step("A.1.7 B_R strict", B1 * V1 * Rinv < (1 - gamma) * V1, since=("‖B₀‖₁ < (1−γ)R",)),
+    Step("A.1.7 B_R", (1 - gamma) * V1 <= 1, since=("A.1.7 ‖U⁻¹‖₁", "γ < 1")),
+)
+# The time to accuracy, from (7): the printed T makes the exponent at least log((L_0 - L*)/eps).
+ACCURACY_FACTS = (
+    Fact("E", E_T > 0, "e^(−2κλ_T T)", cited=True),
+    Fact("surplus", Eq(surplus, 2 * kappa * lam_inf * time - spent), "what the exponent has too much", cited=True),
+    Fact(
+        "functional equation",
+        Eq(E_T * e_surplus * (L0 - Ls), eps),
+        "e^(−2κλ_T T) e^surplus = e^(−log((L₀ − L*)/ε))",
+        cited=True,
+    ),
+    Fact("e^x ≥ 1 + x", e_surplus >= 1 + surplus, cited=True),
+    Fact("T > 0", time > 0, cited=True),
+    Fact("m(1+γ)² log", Eq(need, cap * spent), "an abbreviation", cited=True),
+)
+CANCEL = Step("m(1+γ)² log / m(1+γ)²", Eq(lam_low * need, spent), since=("m(1+γ)² log", "printed bound"))
+
+
+def _accuracy(number: str, bound: str, more: tuple[str, ...] = ()) -> tuple[Step, ...]:
+    """From the bound on the loss to the time after which the accuracy is reached."""
+    return (
+        Step(
+            f"{number} solved",
+            2 * kappa * time >= need,
+            since=(f"{number} T", "κ > 0", *more),
+        ),
+        Step(
+            f"{number} exponent",
+            2 * kappa * time * lam_low >= spent,
+            since=(f"{number} solved", "m(1+γ)² log / m(1+γ)²", "λ_low > 0"),
+        ),
+        Step(
+            f"{number} worst case",
+            2 * kappa * lam_inf * time >= spent,
+            since=(f"{number} exponent", "λ_T ≥", "κ > 0", "T > 0"),
+        ),
+        Step(
+            f"{number} E",
+            (L0 - Ls) * E_T <= eps,
+            since=(f"{number} worst case", "surplus", "functional equation", "e^x ≥ 1 + x", "E"),
+        ),
+        Step(number, Lt - L_R <= eps, since=(bound, f"{number} E")),
+    )
+
 
 KAWAGUCHI_PL = Theorem(
     key="kawaguchi-pl",
@@ -177,6 +348,60 @@ KAWAGUCHI_PL = Theorem(
         Conclusion("‖B₀U₀⁻¹‖₁ < R", Z1 * Rinv < 1, "B₀U₀⁻¹ lies where the PL inequality is known"),
         *_flow_conclusions(kappa, "(7)", "(9)"),
     ),
+    facts=(
+        *FLOW_SIGNS,
+        *SPECTRUM,
+        *INVERSE,
+        *RADIUS,
+        Fact("(26)", Eq(dy, -form), "d/dt L₀(Z) = −vec(∇L₀)ᵀ D vec(∇L₀)", cited=True),
+        Fact("Rayleigh", form >= lam_s * g_s**2, cited=True),
+        Fact("PL at Z_t", g_s**2 / 2 >= kappa * y, "Definition 1 wherever ‖Z_t‖₁ < R", cited=True),
+        Fact("y ≥ 0", y >= 0, "L*_{0,R} is an infimum over ‖W‖₁ < R", cited=True),
+        Fact("λ_min(D_t) ≥ λ_T", lam_s >= lam_inf, cited=True),
+        Fact("e^(ct) > 0", e_s > 0, cited=True),
+        Fact(
+            "dh",
+            Eq(dh, (dy + 2 * kappa * lam_inf * y) * e_s),
+            "the product rule for h = y e^(ct), c = 2κλ_T",
+            cited=True,
+        ),
+        Fact("mean value", Eq(h_T - (L0 - Ls), time * dh), "h(T) − h(0) = T h′(s) for some s", cited=True),
+        Fact("h(T)", Eq(h_T, (Lt - Ls) * F_T), "y(T) e^(cT), and L(A, B) = L₀(BU⁻¹)", cited=True),
+        Fact("e^(cT) e^(−cT)", Eq(E_T * F_T, 1), cited=True),
+        Fact("L*_{0,R} ≤ L*_R", Ls <= L_R, "B ∈ B_R gives ‖BU⁻¹‖₁ < R, so the infimum is over less", cited=True),
+        *ACCURACY_FACTS,
+        Fact("(9) T", time >= need / (2 * kappa), "the printed time", cited=True),
+        Fact("Rayleigh at t = 0", decay >= lamD * g**2, "the loss falls at the speed vec(∇L₀)ᵀ D vec(∇L₀)", cited=True),
+    ),
+    proof=(
+        *SPECTRUM_STEPS,
+        *INVERSE_STEPS,
+        *RADIUS_STEPS,
+        Step("A.1.7 λ_min", dy <= -lam_s * g_s**2, since=("(26)", "Rayleigh")),
+        Step("A.1.7 λ_min(D_t) > 0", lam_s > 0, since=("(30)", "λ_min(D_t) ≥ λ_T")),
+        Step("A.1.7 PL", dy <= -2 * kappa * lam_s * y, since=("A.1.7 λ_min", "A.1.7 λ_min(D_t) > 0", "PL at Z_t")),
+        Step(
+            "A.1.7 λ_T",
+            -2 * kappa * lam_s * y <= -2 * kappa * lam_inf * y,
+            since=("λ_min(D_t) ≥ λ_T", "κ > 0", "y ≥ 0"),
+        ),
+        Step("A.1.7 flow", dy <= -2 * kappa * lam_inf * y, since=("A.1.7 PL", "A.1.7 λ_T")),
+        Step("A.1.7 e^(ct) y falls", dh <= 0, since=("dh", "e^(ct) > 0", "A.1.7 flow")),
+        Step("A.1.7 e^(cT) y(T)", h_T <= L0 - Ls, since=("mean value", "T > 0", "A.1.7 e^(ct) y falls")),
+        Step(
+            "(31)",
+            Lt <= Ls + (L0 - Ls) * E_T,
+            since=("A.1.7 e^(cT) y(T)", "h(T)", "e^(cT) e^(−cT)", "E"),
+        ),
+        Step("(7)", Lt <= L_R + (L0 - Ls) * E_T, since=("(31)", "L*_{0,R} ≤ L*_R")),
+        Step(
+            "(7) decay",
+            decay >= 2 * kappa * lamD * (L0 - Ls),
+            since=("Rayleigh at t = 0", "Definition 1", "λ_min(D₀) ≥", "λ_low > 0"),
+        ),
+        CANCEL,
+        *_accuracy("(9)", "(7)"),
+    ),
     rate=Rate("(7)", gap=2 * kappa * lamT, per="unit time", of="loss above its infimum"),
     reading=(
         "κ is the one that the corollaries prove for the chosen loss; Theorem 1 allows any loss with some κ.",
@@ -188,6 +413,47 @@ KAWAGUCHI_PL = Theorem(
 )
 
 # --- Corollaries -----------------------------------------------------------------------------------------
+
+# Of the proofs: L_0 at W and anywhere else, at distance d; its slope; the Hessian in a direction v; the residual.
+L_w, L_any, d_w, inner, nv, vHv, quad, weighted, r_w, Vr = symbols(
+    "L_w L_any d_w inner_w norm_v vHv vPhiPhiv weighted_sum norm_r norm_SigmaVr", real=True
+)
+THEOREM_1 = (
+    *FLOW_SIGNS,
+    *SPECTRUM,
+    *INVERSE,
+    Fact("Theorem 1", Lt <= L_R + (L0 - Ls) * E_T, "with E = e^(−2κλ_T T)", cited=True),
+    Fact("Rayleigh at t = 0", decay >= lamD * g_s**2, "g is the slope at W = B₀U₀⁻¹", cited=True),
+    Fact("L₀(W)", Eq(L_w, L0), "W = B₀U₀⁻¹", cited=True),
+    Fact("infimum", Eq(L_any, Ls), "a minimiser, or in the limit a sequence of points", cited=True),
+    *ACCURACY_FACTS,
+)
+STRONG = (
+    Fact("‖∇L₀(W)‖ ≥ 0", g_s >= 0),
+    Fact("d ≥ 0", d_w >= 0),
+    Fact("‖v‖ ≥ 0", nv >= 0),
+    Fact("Cauchy–Schwarz", inner >= -g_s * d_w, cited=True),
+    Fact(
+        "strong convexity",
+        L_any >= L_w + inner + kappa / 2 * d_w**2,
+        "Taylor's formula on the segment, with the Hessian bound",
+        cited=True,
+    ),
+)
+STRONG_STEPS = (
+    Step("PL square", inner + kappa / 2 * d_w**2 >= -(g_s**2) / (2 * kappa), since=("Cauchy–Schwarz", "κ > 0")),
+    Step("PL below", L_any >= L_w - g_s**2 / (2 * kappa), since=("strong convexity", "PL square")),
+    Step("PL", g_s**2 / 2 >= kappa * (L_w - L_any), since=("PL below", "κ > 0")),
+)
+COROLLARY_STEPS = (
+    *SPECTRUM_STEPS,
+    *INVERSE_STEPS,
+    Step(
+        "decay",
+        decay >= 2 * kappa * lamD * (L0 - Ls),
+        since=("Rayleigh at t = 0", "PL", "L₀(W)", "infimum", "λ_min(D₀) ≥", "λ_low > 0"),
+    ),
+)
 
 KAWAGUCHI_SQUARE = Theorem(
     key="kawaguchi-square",
@@ -204,6 +470,29 @@ KAWAGUCHI_SQUARE = Theorem(
         Hypothesis("rank(Φ) = min(n, m)", sigma > 0, "the features have full rank"),
     ),
     conclusions=_flow_conclusions(kappa, "Corollary 1", "(10)"),
+    facts=(
+        *THEOREM_1,
+        *STRONG,
+        Fact("Hessian", Eq(vHv, 2 * quad), "vᵀ∇²L₀v with 2ΦΦᵀ ⊗ I", cited=True),
+        Fact("σ_min(Φ), m ≤ n", quad >= sigma**2 * nv**2, cited=True),
+        Fact("∇L₀", Eq(g_s**2, 4 * Vr**2), "‖2(WΦ − Y)Φᵀ‖_F² = 4‖ΣVᵀ(WΦ − Y)ᵀ‖_F²", cited=True),
+        Fact("σ_min(Φ), m > n", Vr**2 >= sigma**2 * r_w**2, "V is square and Σ has n positive entries", cited=True),
+        Fact("L₀", Eq(L_w, r_w**2), cited=True),
+        Fact("L** ≥ 0", L_any >= 0, cited=True),
+        Fact("(10) T", time >= need / (4 * sigma**2), "the printed time", cited=True),
+    ),
+    proof=(
+        Step("κ > 0", kappa > 0, since=("rank(Φ) = min(n, m)",)),
+        Step("A.3 Hessian, m ≤ n", vHv >= kappa * nv**2, since=("Hessian", "σ_min(Φ), m ≤ n")),
+        *STRONG_STEPS,
+        Step("A.3 ∇L₀, m > n", g_s**2 / 2 >= 2 * sigma**2 * r_w**2, since=("∇L₀", "σ_min(Φ), m > n")),
+        Step("A.3 L₀, m > n", g_s**2 / 2 >= 2 * sigma**2 * L_w, since=("A.3 ∇L₀, m > n", "L₀")),
+        Step("A.3 PL, m > n", g_s**2 / 2 >= kappa * (L_w - L_any), since=("A.3 L₀, m > n", "L** ≥ 0")),
+        *COROLLARY_STEPS,
+        Step("Corollary 1 exponent", Eq(2 * kappa * lam_inf * time, 4 * sigma**2 * lam_inf * time)),
+        CANCEL,
+        *_accuracy("(10)", "Theorem 1", ("rank(Φ) = min(n, m)",)),
+    ),
     rate=Rate("Corollary 1", gap=4 * sigma**2 * lamT, per="unit time", of="loss above its infimum"),
     reading=(READING_LAMBDA, READING_TIME),
     settings=("accuracy", "horizon"),
@@ -235,6 +524,45 @@ KAWAGUCHI_LOGISTIC = Theorem(
         Hypothesis("‖B_t‖₁ < (1−γ)R", None, "the same for 0 < t ≤ T, which is void for R = ∞"),
     ),
     conclusions=_flow_conclusions(kappa, "Corollary 2", "(11), (12)"),
+    facts=(
+        *THEOREM_1,
+        *STRONG,
+        *RADIUS,
+        Fact("ρ ≥ 0", rho >= 0),
+        Fact("(R, τ) ≠ (∞, 0)", 2 * tau + rho > 0, "else the bound does not fall", cited=True),
+        Fact("Hessian", Eq(vHv, weighted + 2 * tau * quad), "weights p(1 − p)", cited=True),
+        Fact("ρ(R)", weighted >= rho * quad, "p(1 − p) ≥ ρ(R) where ‖W‖₁ < R", cited=True),
+        Fact("σ_min(Φ)", quad >= sigma**2 * nv**2, cited=True),
+        Fact("the loss does not rise", Lt <= L0, cited=True),
+        Fact("L*_{0,R} ≤ L*_R", Ls <= L_R, cited=True),
+        Fact("τ > 0", tau > 0, "for (11)", cited=True),
+        Fact("(11) T", time >= need / (4 * tau * sigma**2), "the printed time", cited=True),
+        Fact("ρ > 0", rho > 0, "for (12)", cited=True),
+        Fact("(12) T", time >= need / (2 * rho * sigma**2), "the printed time", cited=True),
+        Fact("log ≥ 0", spent >= 0, "the accuracy is not reached at the start", cited=True),
+    ),
+    proof=(
+        Step("κ > 0", kappa > 0, since=("rank(Φ) = m", "(R, τ) ≠ (∞, 0)")),
+        Step("κ ≥ 2τσ²", kappa >= 2 * tau * sigma**2, text="equal for R = ∞, where ρ = 0"),
+        Step("κ ≥ ρσ²", kappa >= rho * sigma**2, since=("τ ≥ 0",), text="equal for τ = 0"),
+        Step("A.4 trivial", Lt <= L_R + (L0 - Ls), since=("the loss does not rise", "L*_{0,R} ≤ L*_R")),
+        Step("A.4 ρ", vHv >= (2 * tau + rho) * quad, since=("Hessian", "ρ(R)")),
+        Step(
+            "A.4 σ_min",
+            (2 * tau + rho) * quad >= (2 * tau + rho) * sigma**2,
+            since=("σ_min(Φ)", "τ ≥ 0", "rank(Φ) = m"),
+            fix=(2 * tau + rho) * quad >= (2 * tau + rho) * sigma**2 * nv**2,
+            text="the norm of v is missing",
+        ),
+        Step("A.4 Hessian", vHv >= kappa * nv**2, since=("A.4 ρ", "A.4 σ_min")),
+        *STRONG_STEPS,
+        *COROLLARY_STEPS,
+        *RADIUS_STEPS,
+        CANCEL,
+        Step("m(1+γ)² log ≥ 0", need >= 0, since=("m(1+γ)² log", "m(1+γ)² > 0", "log ≥ 0")),
+        *_accuracy("(11)", "Theorem 1", ("τ > 0", "rank(Φ) = m", "m(1+γ)² log ≥ 0", "κ ≥ 2τσ²")),
+        *_accuracy("(12)", "Theorem 1", ("ρ > 0", "rank(Φ) = m", "m(1+γ)² log ≥ 0", "κ ≥ ρσ²")),
+    ),
     rate=Rate(
         "Corollary 2",
         gap=2 * (2 * tau + rho) * sigma**2 * lamT,
@@ -254,6 +582,12 @@ KAWAGUCHI_LOGISTIC = Theorem(
 # --- Theorem 2 ---------------------------------------------------------------------------------------------
 
 delta, SF, lamG, kkt, flow, speed = symbols("delta norm_SF lambda_G kkt flow speed", real=True)
+# Of the proof: the forms w^T S^-1 w, w^T F w and v^T G v with w = U^T v; mu; norms of v and d = d/dt vec(BU^-1) in G.
+wSw, wFw, vGv, vS, S_k, mu, nvG, ndG, L_model_w, lagrangian_w, L_model_v, nwG = symbols(
+    "wSw wFw vGv v_S S_k mu norm_v_G norm_d_G Q_w Lagrangian_w Q_v norm_w_G", real=True
+)
+# (34) with all matrices 1 by 1; the tests check it with exact matrices.
+U_1, F_1, G_1, H_1, D_1, g_1, v_1, d_1 = symbols("U_1 F_1 G_1 H_1 D_1 grad_1 v_1 d_1", real=True)
 
 KAWAGUCHI_TRUST_REGION = Theorem(
     key="kawaguchi-trust-region",
@@ -282,6 +616,70 @@ KAWAGUCHI_TRUST_REGION = Theorem(
         Conclusion("(26)", flow <= tol * speed, "the induced flow is −D∇L₀"),
         Conclusion("(34)", kkt <= tol * g, "v is stationary for the Lagrangian"),
         Conclusion("(13)", None, "v minimises the quadratic model in the trust region and d/dt f = Vφ/δ"),
+    ),
+    facts=(
+        *COLUMN_SIGNS,
+        COLUMN,
+        Fact("v^S ≥ 0", vS >= 0),
+        Fact("‖v‖_G ≥ 0", nvG >= 0),
+        Fact("‖w‖_G ≥ 0", nwG >= 0),
+        Fact("‖d‖_G ≥ 0", ndG >= 0),
+        Fact("S", Eq(S_k, 1 + gamma**2 * vS), cited=True),
+        Fact("S⁻¹ ≻ 0", wSw > 0, "w = Uᵀv ≠ 0, as U is regular", cited=True),
+        Fact("λ_max", wFw <= SF * wSw, "wᵀFw ≤ λ_max(S^½FS^½) wᵀS⁻¹w", cited=True),
+        Fact("G", Eq(vGv, wSw - delta * wFw), cited=True),
+        Fact("λ_min(G)", Eq(lamG, vGv), "v a unit eigenvector", cited=True),
+        Fact("μ", Eq(mu, 1 / (2 * delta)), cited=True),
+        Fact("v", Eq(nvG, delta * ndG), "v = δ d/dt vec(BU⁻¹)", cited=True),
+        Fact("U ≠ 0", U_1 > 0, "1 − γσ, width 1", cited=True),
+        Fact("(35)", Eq(H_1, U_1**2 * F_1), "∇²L₀ = UFUᵀ", cited=True),
+        Fact("G, width 1", Eq(G_1, U_1**2 * (1 / S_k - delta * F_1)), cited=True),
+        Fact("D, width 1", Eq(D_1, S_k / U_1**2), cited=True),
+        Fact("(26), width 1", Eq(d_1, -D_1 * g_1), cited=True),
+        Fact("v, width 1", Eq(v_1, delta * d_1), cited=True),
+        Fact("w feasible", nwG <= delta * ndG, cited=True),
+        Fact(
+            "Lagrangian at w",
+            Eq(lagrangian_w, L_model_w + mu * (nwG**2 - delta**2 * ndG**2)),
+            cited=True,
+        ),
+        Fact("Lagrangian at v", lagrangian_w >= L_model_v, "its minimum, as it is convex and (34) is 0", cited=True),
+    ),
+    proof=(
+        Step("A.1.7 dominance", 1 - gamma * sjj > gamma * off, since=("softmax", "γ < 1"), text="U is regular"),
+        Step("A.2 S ≥ 1", S_k >= 1, since=("S",)),
+        Step("A.2 dominated", vGv >= (1 - delta * SF) * wSw, since=("G", "λ_max", "δ > 0")),
+        Step("A.2 G ≻ 0", lamG > 0, since=("A.2 dominated", "λ_min(G)", "S⁻¹ ≻ 0", "δ ≤ δ̄")),
+        Step(
+            "A.2 convex",
+            H_1 >= 0,
+            since=("(35)", "G, width 1", "μ", "A.2 S ≥ 1", "U ≠ 0", "δ > 0"),
+            fix=H_1 + 2 * mu * G_1 > 0,
+            text="the loss is arbitrary, so the quadratic model need not be convex; its Lagrangian is",
+        ),
+        Step("A.2 μ ≥ 0", mu >= 0, since=("μ", "δ > 0")),
+        Step("A.2 slackness", Eq(mu * (nvG**2 - delta**2 * ndG**2), 0), since=("v",)),
+        Step(
+            "(34) μ",
+            Eq(g_1 + H_1 * v_1 + 2 * mu * G_1 * v_1, g_1 + U_1**2 / S_k * v_1 / delta),
+            since=("(35)", "G, width 1", "μ", "δ > 0", "A.2 S ≥ 1"),
+        ),
+        Step(
+            "(34) v",
+            Eq(U_1**2 / S_k * v_1 / delta, U_1**2 / S_k * d_1),
+            since=("v, width 1", "δ > 0", "A.2 S ≥ 1"),
+        ),
+        Step("(34) D", Eq(U_1**2 / S_k * d_1, -g_1), since=("(26), width 1", "D, width 1", "U ≠ 0", "A.2 S ≥ 1")),
+        Step(
+            "(34) = 0",
+            Eq(g_1 + H_1 * v_1 + 2 * mu * G_1 * v_1, 0),
+            since=("(34) μ", "(34) v", "(34) D"),
+        ),
+        Step(
+            "A.2 optimal",
+            L_model_w >= L_model_v,
+            since=("Lagrangian at w", "Lagrangian at v", "w feasible", "A.2 μ ≥ 0", "δ > 0"),
+        ),
     ),
     reading=(
         "The print asks for a differentiable loss, but F and the quadratic model need a second derivative.",
