@@ -345,15 +345,12 @@ def audit(
     with _progress(quiet) as advance:
         from deqcheck import library
         from deqcheck.audit import document
+        from deqcheck.audit.pool import Pool
 
         known = library.catalogue()
         wanted = [library.theorem(key) for key in theorems] if theorems else list(known.values())
-        documents = []
-        for theorem in wanted:
-            repair = f"{theorem.key}:repaired"
-            documents.append(
-                document.audited(theorem, repair if repair in known else None, advance, cached=not no_cache)
-            )
+        with Pool() as pool:
+            documents = [document.audited(t, known, advance, pool, cached=not no_cache) for t in wanted]
     from deqcheck.report import audits, terminal
 
     if quiet:

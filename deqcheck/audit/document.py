@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import sympy
 from sympy import Rational, Symbol
 
 from deqcheck.audit.inspect import Audit, HypothesisUse, Progress, StepResult, audit
+from deqcheck.audit.pool import Pool
 from deqcheck.audit.prove import Status
 from deqcheck.statement import Theorem
 
@@ -21,13 +22,13 @@ SCHEMA_VERSION = 1
 
 
 def to_json(found: Audit) -> dict[str, Any]:
-    """The documented form."""
+    """The documented form, but for what other keys have to say about this one."""
     theorem = found.theorem
     return {
         "schema_version": SCHEMA_VERSION,
         "theorem": {"key": theorem.key, "source": str(theorem.source), "paper": theorem.source.paper},
         "steps": [_step(theorem, s) for s in found.steps],
-        "hypotheses": [_hypothesis(found, h) for h in found.hypotheses],
+        "hypotheses": [_hypothesis(theorem, h) for h in found.hypotheses],
         "satisfiability": {
             "status": found.satisfiability.status,
             "method": found.satisfiability.method,
@@ -37,10 +38,16 @@ def to_json(found: Audit) -> dict[str, Any]:
         "counterexamples": [{"instance": theorem.counterexample}] if theorem.counterexample else [],
         "flaw": theorem.flaw,
         "reading": list(theorem.reading),
-        "repaired": found.repaired,
+        "repaired": None,
         "sharp": None,
         "verdict": found.verdict.value,
     }
+
+
+def _variant(theorem: Theorem, kind: str, known: Container[str]) -> str | None:
+    """The key of this theorem's repair or sharpening, where there is one."""
+    key = f"{theorem.key.split(':', maxsplit=1)[0]}:{kind}"
+    return key if key in known and key != theorem.key else None
 
 
 def _step(theorem: Theorem, s: StepResult) -> dict[str, Any]:
@@ -58,13 +65,15 @@ def _step(theorem: Theorem, s: StepResult) -> dict[str, Any]:
     }
 
 
-def _hypothesis(found: Audit, use: HypothesisUse) -> dict[str, Any]:
-    """A hypothesis is sufficient when no step that rests on it is refuted."""
-    citing = [s for s in found.steps if use.id in s.step.since]
+def _hypothesis(theorem: Theorem, use: HypothesisUse) -> dict[str, Any]:
+    """`needed` is the hypothesis with the constant that the proof needs."""
+    needed = use.needed(theorem)
     return {
         "id": use.id,
-        "needed": list(use.used_by),
-        "sufficient": None if not citing else not any(s.status is Status.REFUTED for s in citing),
+        "used_by": list(use.used_by),
+        "needed": None if needed is None else theorem.plain(needed),
+        "factor": None if use.factor is None else str(use.factor),
+        "sufficient": use.sufficient,
         "idle": use.idle,
     }
 
@@ -107,8 +116,15 @@ def _plain(value: object) -> str:
     return repr(value)
 
 
-def audited(theorem: Theorem, repaired: str | None, show: Progress, *, cached: bool = True) -> dict[str, Any]:
+def audited(
+    theorem: Theorem, known: Container[str], show: Progress, pool: Pool, *, cached: bool = True
+) -> dict[str, Any]:
     """The audit of one theorem, from the cache where nothing has changed."""
+    found = _decided(theorem, show, pool, cached)
+    return {**found, **{kind: _variant(theorem, kind, known) for kind in ("repaired", "sharp")}}
+
+
+def _decided(theorem: Theorem, show: Progress, pool: Pool, cached: bool) -> dict[str, Any]:
     file = cache_folder() / f"{fingerprint(theorem)}.json"
     if cached and file.is_file():
         try:
@@ -117,7 +133,7 @@ def audited(theorem: Theorem, repaired: str | None, show: Progress, *, cached: b
             file.unlink(missing_ok=True)
         else:
             return loaded
-    document = to_json(audit(theorem, repaired, show))
+    document = to_json(audit(theorem, show, pool))
     if cached:
         _store(file, json.dumps(document, ensure_ascii=False))
     return document

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
+from types import MappingProxyType
 
 import sympy
 from sympy import Rational, Symbol
 from sympy.core.relational import Relational
 
-from deqcheck.audit import prove
+from deqcheck.audit.pool import SECONDS, Pool
 from deqcheck.audit.problem import Problem
 from deqcheck.audit.prove import Finding, Status
-from deqcheck.statement import Rule, Step, Theorem
+from deqcheck.statement import Hypothesis, Rule, Step, Theorem
 
 Progress = Callable[[str], None]
+WEIGHING = 3.0
+"""Seconds for a question about a changed hypothesis: a failure there costs a remark, not a proof."""
+ALTOGETHER = 20.0
+"""Seconds for the question whether all hypotheses can hold together."""
+HARDEST = 6
+"""Constants are weighed by powers of two up to this one."""
 
 
 class Verdict(Enum):
@@ -47,11 +55,21 @@ class StepResult:
 
 @dataclass(frozen=True)
 class HypothesisUse:
-    """Which steps use a hypothesis, and whether the proof survives without it."""
+    """Which steps use a hypothesis, and how much of it the proof needs."""
 
     id: str
     used_by: tuple[str, ...]
+    sufficient: bool | None
+    """Whether every step that cites it follows; None where that is open or no step cites it."""
     idle: bool
+    """Every step that cites it follows without it."""
+    factor: Rational | None = None
+    """The least power of two by which its smaller side may be multiplied so that every citing step follows."""
+
+    def needed(self, theorem: Theorem) -> Relational | None:
+        """The hypothesis with the constant that the proof needs; None where nothing is known."""
+        claim = theorem.hypothesis(self.id).claim
+        return None if claim is None or self.factor is None else _weighted(claim, self.factor)
 
 
 @dataclass(frozen=True)
@@ -71,7 +89,6 @@ class Audit:
     steps: tuple[StepResult, ...]
     hypotheses: tuple[HypothesisUse, ...]
     satisfiability: Satisfiability
-    repaired: str | None
 
     @property
     def verdict(self) -> Verdict:
@@ -88,34 +105,59 @@ class Audit:
         return Verdict.MISPRINTED if Status.MISPRINT in statuses else Verdict.SOUND
 
 
-def audit(theorem: Theorem, repaired: str | None = None, show: Progress = lambda _stage: None) -> Audit:
-    """Decide every step, drop every hypothesis in turn, and ask whether the hypotheses can hold."""
-    steps = []
-    for step in theorem.proof:
+def audit(
+    theorem: Theorem,
+    show: Progress = lambda _stage: None,
+    pool: Pool | None = None,
+) -> Audit:
+    """Decide every step, weigh and drop every hypothesis in turn, and ask whether the hypotheses can hold."""
+    if pool is None:
+        with Pool() as own:
+            return audit(theorem, show, own)
+
+    def examine(step: Step) -> StepResult:
         show(f"{theorem.key} {step.id}")
-        finding = _decide(theorem, step, step.claim)
-        fixed = _decide(theorem, step, step.fix) if step.fix is not None else None
-        steps.append(StepResult(step, finding, fixed))
-    show(f"{theorem.key} hypotheses")
-    return Audit(theorem, tuple(steps), _uses(theorem, steps), satisfiability(theorem), repaired)
+        finding = _decide(pool, theorem, step, step.claim)
+        fixed = _decide(pool, theorem, step, step.fix) if step.fix is not None else None
+        return StepResult(step, finding, fixed)
+
+    def weigh(hypothesis: Hypothesis) -> HypothesisUse:
+        show(f"{theorem.key} {hypothesis.id}")
+        return _use(pool, theorem, hypothesis, steps)
+
+    steps = pool.each([partial(examine, step) for step in theorem.proof])
+    uses = pool.each([partial(weigh, h) for h in theorem.hypotheses if h.claim is not None])
+    show(f"{theorem.key} satisfiability")
+    return Audit(theorem, tuple(steps), tuple(uses), satisfiability(theorem, pool))
 
 
-def _decide(theorem: Theorem, step: Step, claim: Relational, without: str = "") -> Finding:
-    """First with abbreviations opaque, which is cheap; then with their definitions, which may refute."""
-    premises = _premises(theorem, step, without)
-    opaque = prove.decide(Problem(premises, claim).relevant(), refute=False)
+def _decide(
+    pool: Pool,
+    theorem: Theorem,
+    step: Step,
+    claim: Relational,
+    instead: Mapping[str, Relational | None] = MappingProxyType({}),
+    seconds: float = SECONDS,
+) -> Finding:
+    """First with abbreviations opaque, which is cheap; then with their definitions, which may refute.
+
+    `instead` replaces hypotheses by other claims, or by nothing.
+    """
+    premises = _premises(theorem, step, instead)
+    opaque = pool.decide(Problem(premises, claim).relevant(), refute=False, seconds=seconds)
     if opaque.status is Status.PROVED:
         return opaque
     meant = _definitions(theorem, (*premises, claim))
-    return prove.decide(Problem((*premises, *meant), claim).relevant())
+    return pool.decide(Problem((*premises, *meant), claim).relevant(), seconds=seconds)
 
 
-def _premises(theorem: Theorem, step: Step, without: str = "") -> tuple[Relational, ...]:
-    known: dict[str, Relational] = {h.id: h.claim for h in theorem.hypotheses if h.claim is not None}
+def _premises(theorem: Theorem, step: Step, instead: Mapping[str, Relational | None]) -> tuple[Relational, ...]:
+    known: dict[str, Relational | None] = {h.id: h.claim for h in theorem.hypotheses}
     known |= {f.id: f.claim for f in theorem.facts}
     known |= {s.id: _meant(s) for s in theorem.proof}
-    cited = [known[source] for source in step.since if source in known and source != without]
-    return (*_signs(theorem), *cited)
+    known |= instead
+    cited = [known[source] for source in step.since if source in known]
+    return (*_signs(theorem), *(claim for claim in cited if claim is not None))
 
 
 def _meant(step: Step) -> Relational:
@@ -141,27 +183,56 @@ def _definitions(theorem: Theorem, relations: tuple[Relational, ...]) -> tuple[R
     return tuple(reversed(equations))
 
 
-def _uses(theorem: Theorem, steps: list[StepResult]) -> tuple[HypothesisUse, ...]:
-    uses = []
-    for hypothesis in theorem.hypotheses:
-        if hypothesis.claim is None:
-            continue
-        citing = [s for s in steps if hypothesis.id in s.step.since]
-        proved = [s for s in citing if s.status in (Status.PROVED, Status.MISPRINT)]
-        idle = bool(proved) and all(
-            _decide(theorem, s.step, _meant(s.step), hypothesis.id).status is Status.PROVED for s in proved
+def _use(pool: Pool, theorem: Theorem, hypothesis: Hypothesis, steps: Sequence[StepResult]) -> HypothesisUse:
+    """Which steps cite it, whether they survive without it, and which multiple of its constant they need."""
+    citing = [s for s in steps if hypothesis.id in s.step.since]
+    statuses = {s.status for s in citing}
+
+    def proved(claim: Relational | None) -> bool:
+        return all(
+            _decide(pool, theorem, s.step, _meant(s.step), {hypothesis.id: claim}, WEIGHING).status is Status.PROVED
+            for s in citing
         )
-        uses.append(HypothesisUse(hypothesis.id, tuple(s.step.id for s in citing), idle))
-    return tuple(uses)
+
+    used_by = tuple(s.step.id for s in citing)
+    if not citing or Status.UNPROVED in statuses:
+        return HypothesisUse(hypothesis.id, used_by, None, idle=False)
+    assert hypothesis.claim is not None
+    if Status.REFUTED in statuses:
+        stronger = (2**k for k in range(1, HARDEST + 1))
+        enough = next((t for t in stronger if proved(_weighted(hypothesis.claim, Rational(t)))), None)
+        factor = None if enough is None else Rational(enough)
+        return HypothesisUse(hypothesis.id, used_by, False, idle=False, factor=factor)
+    if proved(None):
+        return HypothesisUse(hypothesis.id, used_by, True, idle=True)
+    factor = Rational(1)
+    if _scalable(hypothesis.claim):
+        for k in range(1, HARDEST + 1):
+            if not proved(_weighted(hypothesis.claim, Rational(1, 2**k))):
+                break
+            factor = Rational(1, 2**k)
+    return HypothesisUse(hypothesis.id, used_by, True, idle=False, factor=factor)
 
 
-def satisfiability(theorem: Theorem) -> Satisfiability:
+def _scalable(claim: Relational) -> bool:
+    """Whether a multiple of the smaller side says something: not for a sign."""
+    return bool(claim.lhs != 0 and claim.rhs != 0)
+
+
+def _weighted(claim: Relational, t: Rational) -> Relational:
+    """`larger >= smaller` with t times the smaller side."""
+    if isinstance(claim, sympy.LessThan | sympy.StrictLessThan):
+        return claim.func(t * claim.lhs, claim.rhs, evaluate=False)
+    return claim.func(claim.lhs, t * claim.rhs, evaluate=False)
+
+
+def satisfiability(theorem: Theorem, pool: Pool) -> Satisfiability:
     """Can every hypothesis hold together with every fact?"""
     claims = tuple(h.claim for h in theorem.hypotheses if h.claim is not None)
     facts = tuple(f.claim for f in theorem.facts if f.cited)
     relations = (*_signs(theorem), *facts, *claims)
     problem = Problem((*relations, *_definitions(theorem, relations)), None)
-    finding = prove.decide(problem)
+    finding = pool.decide(problem, seconds=ALTOGETHER)
     match finding.status:
         case Status.REFUTED:
             return Satisfiability("SATISFIABLE", finding.method, finding.witness)

@@ -1,14 +1,17 @@
 """The audit engine: it proves what is true, refutes what is false with exact witnesses, and trusts no single solver."""
 
 import json
+import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from sympy import Eq, Max, Min, Rational, Symbol, exp, sqrt, symbols
 
-from deqcheck.audit import document, prove, slack, smt
+from deqcheck.audit import document, slack, smt
 from deqcheck.audit.inspect import Verdict, audit
+from deqcheck.audit.pool import Pool
 from deqcheck.audit.problem import Problem, holds_at, is_witness
 from deqcheck.audit.prove import Status, decide
 from deqcheck.audit.smt import Answer
@@ -138,11 +141,12 @@ def test_a_sound_toy() -> None:
 
 def test_a_gap_a_misprint_and_a_repair() -> None:
     weak = replace(TOY, hypotheses=(Hypothesis("(1)", a >= 4 * b), *TOY.hypotheses[1:]))
-    found = audit(weak, "toy:repaired")
+    found = audit(weak)
     assert found.steps[0].status is Status.REFUTED and found.verdict is Verdict.GAP
     data = document.to_json(found)
-    assert data["steps"][0]["witness"] and data["repaired"] == "toy:repaired"
-    assert {h["id"]: h["sufficient"] for h in data["hypotheses"]}["(1)"] is False
+    assert data["steps"][0]["witness"]
+    one = next(h for h in data["hypotheses"] if h["id"] == "(1)")
+    assert one["sufficient"] is False and one["factor"] == "2" and one["needed"] == "a ≥ 8 b"
     slip = replace(TOY, proof=(Step("s1", a - 4 * b >= a, since=("(1)",), fix=a - 4 * b >= a / 2), *TOY.proof[1:]))
     found = audit(slip)
     assert found.steps[0].status is Status.MISPRINT and found.verdict is Verdict.MISPRINTED
@@ -165,13 +169,40 @@ def test_documents_and_findings() -> None:
 
 def test_the_cache_is_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    first = document.audited(TOY, None, lambda _: None)
-    monkeypatch.setattr(prove, "decide", lambda *_a, **_k: pytest.fail("decided again"))
-    assert document.audited(TOY, None, lambda _: None) == first
+
+    def audited() -> dict[str, object]:
+        with Pool(1) as pool:
+            return document.audited(TOY, ("toy", "toy:repaired"), lambda _: None, pool)
+
+    first = audited()
+    assert first["repaired"] == "toy:repaired" and first["sharp"] is None
+    with monkeypatch.context() as broken:
+        broken.setattr(Pool, "decide", lambda *_a, **_k: pytest.fail("decided again"))
+        assert audited() == first
     changed = replace(TOY, hypotheses=(Hypothesis("(1)", a >= 9 * b), *TOY.hypotheses[1:]))
     assert document.fingerprint(changed) != document.fingerprint(TOY)
     for file in (tmp_path / "deqcheck" / "audit").iterdir():
         file.write_text("{", encoding="utf-8")
-    monkeypatch.undo()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert document.audited(TOY, None, lambda _: None) == first, "a damaged cache is made anew"
+    assert audited() == first, "a damaged cache is made anew"
+
+
+def test_a_constant_with_room_is_weighed() -> None:
+    roomy = replace(TOY, hypotheses=(Hypothesis("(1)", a >= 64 * b), *TOY.hypotheses[1:]))
+    one = next(h for h in audit(replace(roomy, proof=TOY.proof[:1])).hypotheses if h.id == "(1)")
+    assert one.sufficient and one.factor == Rational(1, 8)
+
+
+def test_a_question_without_end_is_stopped() -> None:
+    with Pool(1) as pool:
+        start = time.perf_counter()
+        assert pool.call(time.sleep, 60, seconds=0.2) is None
+        assert time.perf_counter() - start < 30
+        assert pool.call(abs, -3, seconds=10) == 3, "the next question gets a fresh child"
+
+
+def test_the_pool_decides_as_the_engine_does() -> None:
+    names = list(TRUE)
+    with Pool(2) as pool:
+        asked = [partial(pool.decide, Problem(tuple(p), c)) for p, c in (*TRUE.values(), *FALSE.values())]
+        found = [finding.status for finding in pool.each(asked)]
+    assert found == [Status.PROVED] * len(names) + [Status.REFUTED] * len(FALSE)
