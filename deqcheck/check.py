@@ -1,6 +1,6 @@
 """The pipeline, and the one module that knows every stage:
 
-settings -> data -> point -> quantities -> constants -> hypotheses -> conclusions -> result.
+settings -> data -> point -> quantities -> constants -> hypotheses -> training -> conclusions -> result.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sympy import Symbol
+from sympy import Dummy, Le, Symbol
 
 import deqcheck
 from deqcheck import data as data_module
 from deqcheck import device as device_module
-from deqcheck import library, rigor, verdict
+from deqcheck import library, rigor, trajectory, verdict
 from deqcheck.conditions import choose, refute
 from deqcheck.conditions.judge import Judgement, environment, judge, judge_hypotheses
 from deqcheck.enclosure import Enclosure
@@ -81,14 +81,18 @@ def verify(
     *,
     quick: bool = False,
     spectrum: bool = False,
+    train: trajectory.Plan | None = None,
+    show_training: trajectory.Show = trajectory.silent,
 ) -> Result:
-    """Check one theorem on one instance.
+    """Check one theorem on one instance, and follow its training where `train` asks for it.
 
     `quick` takes the theorem's small instance where nothing is given; `spectrum` adds the singular
     values of the equilibrium, which only plots need.
     """
     clock = Clock(show)
     theorem = library.theorem(key)
+    if train is not None:
+        train.require(theorem)
     family = load(theorem.family)
     given, pins = _as_settings(theorem, dict(given or {}), dict(pins or {}))
     settings = family.complete(theorem, {**(theorem.quick if quick else {}), **given})
@@ -107,6 +111,9 @@ def verify(
         "samples": int(data.X.shape[0]),
         "dim": int(data.X.shape[1]),
     }
+    if train is not None:
+        instance["train"] = dict(train.facts)
+    course: trajectory.Trajectory | None = None
     try:
         scale, point = _scaled(theorem, settings, pinned, point, clock, remarks)
         instance["scale"] = scale
@@ -118,6 +125,18 @@ def verify(
     except NotConverged as failure:
         return _not_converged(theorem, instance, failure, clock, where)
     truth, outcome = _outcome(assessment.truth, conclusions)
+    if train is not None:
+        try:
+            with clock.stage("training"):
+                course = _follow(theorem, point, assessment, train, show_training)
+        except NotConverged as failure:
+            remarks.append(f"Training could not start: {failure}.")
+            truth, outcome = _at_most(truth, outcome, UNDECIDED)
+        else:
+            conclusions = _followed(theorem, conclusions, course)
+            truth, outcome = _outcome(assessment.truth, conclusions)
+            if course.cut:
+                truth, outcome = _at_most(truth, outcome, UNDECIDED)
     if outcome is Outcome.DOES_NOT_APPLY and theorem.never:
         remarks.append(theorem.never)
     remarks += _references(theorem, assessment, pinned)
@@ -134,7 +153,7 @@ def verify(
         constants=_constants(theorem, assessment, pinned),
         hypotheses=_hypotheses(theorem, assessment, pinned),
         conclusions=conclusions,
-        rate=_rate(theorem, assessment),
+        rate=_rate(theorem, assessment, course),
         verdict=truth,
         outcome=outcome,
         equilibrium=_equilibrium(point),
@@ -142,6 +161,7 @@ def verify(
         reading=theorem.reading,
         flaw=theorem.flaw,
         spectrum=_spectrum(point) if spectrum else (),
+        trajectory=course,
         timings={name: round(s, 4) for name, s in clock.seconds.items()},
         environment=surroundings(where),
     )
@@ -448,7 +468,12 @@ def _outcome(hypotheses: Truth, conclusions: tuple[Line, ...]) -> tuple[Truth, O
     return UNDECIDED, Outcome.UNDECIDED
 
 
-def _rate(theorem: Theorem, assessment: Assessment) -> Guarantee | None:
+def _at_most(truth: Truth, outcome: Outcome, limit: Truth) -> tuple[Truth, Outcome]:
+    """What was asked for and not done cannot hold; a failure stays one."""
+    return (limit, Outcome.UNDECIDED) if truth is HOLDS else (truth, outcome)
+
+
+def _rate(theorem: Theorem, assessment: Assessment, course: trajectory.Trajectory | None) -> Guarantee | None:
     rate = theorem.rate
     if rate is None:
         return None
@@ -457,7 +482,52 @@ def _rate(theorem: Theorem, assessment: Assessment) -> Guarantee | None:
     return Guarantee(
         rate.id, rate.per, rate.of, gap, Enclosure.exact(2).log() / decay,
         *_typeset(theorem, rate.gap), assessment.truth is HOLDS and not theorem.flaw,
+        None if course is None or course.fit is None else course.fit.gap,
     )  # fmt: skip
+
+
+# --- training --------------------------------------------------------------------------------------
+
+
+def _follow(
+    theorem: Theorem, point: Any, assessment: Assessment, plan: trajectory.Plan, show: trajectory.Show
+) -> trajectory.Trajectory:
+    return trajectory.follow(
+        theorem, point, assessment.values, assessment.constants,
+        steps=plan.most, covered=assessment.truth is HOLDS, horizon=plan.horizon, every=plan.every,
+        show=show, save=plan.save, save_every=plan.save_every, resume=plan.resume,
+    )  # fmt: skip
+
+
+def _followed(theorem: Theorem, lines: tuple[Line, ...], course: trajectory.Trajectory) -> tuple[Line, ...]:
+    """The conclusions with what training showed of them, at the instant that says most."""
+    assert theorem.rate is not None
+    claims = {c.id: c.claim for c in theorem.conclusions}
+    found = [_at_instant(course, line, claims[line.id]) for line in lines]
+    if theorem.rate.id not in claims:
+        rate, gap = theorem.rate, theorem.plain(theorem.rate.gap)
+        name = "L" if rate.of == "loss" else "(L − L*)"
+        at, factor = ("k", f"(1 − {gap})^k") if rate.per == "step" else ("t", f"exp(−({gap}) t)")
+        formula = f"{name}({at}) ≤ {factor} {name}(0)"
+        line = Line(rate.id, Status.IMPLIED, None, formula, "", "", f"the bound on the {rate.of}")
+        found.append(_at_instant(course, line, None))
+    return tuple(found)
+
+
+def _at_instant(course: trajectory.Trajectory, line: Line, claim: Any) -> Line:
+    seen = course.decisive(line.id)
+    if seen is None:
+        return line
+    mark, at = seen
+    lhs, rhs = Enclosure.parse(*at.lhs), Enclosure.parse(*at.rhs)
+    x, y = Dummy("x", real=True), Dummy("y", real=True)
+    margin = judge((Le if claim is None else type(claim))(x, y), {x: lhs, y: rhs}).margin
+    when = f"step {mark.step} of training" if course.per == "step" else f"time {mark.time:.4g} of training"
+    note = f"at {when}" + (f": {at.note}" if at.note else "")
+    judged = Judgement(lhs, rhs, at.truth, margin)
+    return replace(
+        line, status=Status.CHECKED, verdict=at.truth, lhs=lhs, rhs=rhs, margin=judged.certified_margin, note=note
+    )
 
 
 def _references(theorem: Theorem, assessment: Assessment, pinned: Mapping[Symbol, float]) -> list[str]:

@@ -16,6 +16,7 @@ import typer
 from deqcheck.error import InputError
 from deqcheck.options import (
     BaselineFile,
+    CertifyEvery,
     Classes,
     ConfigFile,
     DataName,
@@ -39,16 +40,22 @@ from deqcheck.options import (
     Quiet,
     RequireBaseline,
     Rerun,
+    Resume,
     Samples,
+    Save,
+    SaveEvery,
     Scale,
     Seed,
     Theorem,
+    Train,
+    TrainTime,
     Update,
     Vary,
     Width,
 )
 
 if TYPE_CHECKING:
+    from deqcheck.trajectory import Plan
     from deqcheck.verdict import Result
 
 OK, FAILED, USAGE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -135,6 +142,54 @@ def _request(
     return Request(given, _pairs("--set", pins or [], {}), device)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The options about training, as they were given."""
+
+    train: str | None = None
+    time: str | None = None
+    every: str | None = None
+    save: Path | None = None
+    save_every: str | None = None
+    resume: Path | None = None
+
+    def require(self, theorem: str) -> None:
+        """Refuse what makes no sense together."""
+        if self.train is None and self.time is None:
+            given = {"--certify-every": self.every, "--save": self.save, "--save-every": self.save_every,
+                     "--resume": self.resume}  # fmt: skip
+            for option, value in given.items():
+                if value is not None:
+                    raise InputError(f"{option} is about training; say how long to train with --train K.")
+        elif theorem == "all":
+            raise InputError("--train follows one theorem; name it with --theorem KEY.")
+        if self.save_every is not None and self.save is None and self.resume is None:
+            raise InputError("--save-every says how often to save; say where with --save DIR.")
+
+    def plan(self) -> Plan | None:
+        """What to follow; a resumed run is saved where it was saved before."""
+        if self.train is None and self.time is None:
+            return None
+        from deqcheck.family import number, whole
+        from deqcheck.trajectory import Plan
+
+        every = self.every or "log"
+        return Plan(
+            None if self.train is None else whole(1)("--train", self.train),
+            None if self.time is None else number("--train-time", self.time),
+            every if every in ("all", "log") else _every(every),  # type: ignore[arg-type]
+            self.save or self.resume,
+            100 if self.save_every is None else whole(1)("--save-every", self.save_every),
+            self.resume,
+        )
+
+
+def _every(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise InputError(f"--certify-every must be 'all', 'log' or a whole number of at least 1, not {text!r}.")
+    return int(text)
+
+
 def _on_an_instance(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that describe an instance, gathered in its argument `request`."""
     own, shared = inspect.signature(command).parameters, inspect.signature(_request).parameters
@@ -159,6 +214,12 @@ def _on_an_instance(command: Callable[..., None]) -> Callable[..., None]:
 def verify(
     theorem: Theorem = "",
     request: Request = NO_REQUEST,
+    train: Train = None,
+    train_time: TrainTime = None,
+    certify_every: CertifyEvery = None,
+    save: Save = None,
+    save_every: SaveEvery = None,
+    resume: Resume = None,
     json_file: JsonFile = None,
     html_file: HtmlFile = None,
     junit_file: JunitFile = None,
@@ -171,11 +232,13 @@ def verify(
 ) -> None:
     """Check whether a theorem applies to an instance, by what margin, and what rate it guarantees."""
     _check_outputs(json_file, html_file, junit_file)
+    asked = Asked(train, train_time, certify_every, save, save_every, resume)
     if rerun is not None:
-        if theorem or request.given or request.pins or quick:
+        if theorem or request.given or request.pins or quick or asked != Asked():
             raise InputError("--rerun repeats a recorded check; give it without other settings.")
-        theorem, given, pins = _recorded(rerun)
+        theorem, given, pins, asked = _recorded(rerun)
         request = Request(given, pins, request.device)
+    asked.require(theorem)
     if not theorem:
         raise InputError("no theorem was named; give --theorem KEY (see 'deqcheck list').")
     results: list[Result] = []
@@ -189,7 +252,15 @@ def verify(
 
                 results.append(
                     check.verify(
-                        theorem, request.given, request.pins, request.device, advance, quick=quick, spectrum=plots
+                        theorem,
+                        request.given,
+                        request.pins,
+                        request.device,
+                        advance,
+                        quick=quick,
+                        spectrum=plots,
+                        train=asked.plan(),
+                        show_training=advance.course,
                     )
                 )
     except KeyboardInterrupt:
@@ -344,13 +415,13 @@ def audit(
     _check_outputs(json_file, html_file, findings_file)
     with _progress(quiet) as advance:
         from deqcheck import library
-        from deqcheck.audit import document
         from deqcheck.audit.pool import Pool
+        from deqcheck.dossier import dossier
 
         known = library.catalogue()
         wanted = [library.theorem(key) for key in theorems] if theorems else list(known.values())
         with Pool() as pool:
-            documents = [document.audited(t, known, advance, pool, cached=not no_cache) for t in wanted]
+            documents = [dossier(t, known, advance, pool, cached=not no_cache) for t in wanted]
     from deqcheck.report import audits, terminal
 
     if quiet:
@@ -487,8 +558,8 @@ def _pairs(option: str, items: list[str], taken: dict[str, str]) -> dict[str, st
     return pairs
 
 
-def _recorded(path: Path) -> tuple[str, dict[str, str], dict[str, str]]:
-    """Key, settings and pins from an earlier JSON result."""
+def _recorded(path: Path) -> tuple[str, dict[str, str], dict[str, str], Asked]:
+    """Key, settings, pins and training from an earlier JSON result."""
     import json
 
     try:
@@ -497,6 +568,8 @@ def _recorded(path: Path) -> tuple[str, dict[str, str], dict[str, str]]:
         settings = {k: str(v) for k, v in instance["settings"].items() if v is not None}
         pins = {k: str(v) for k, v in instance["pins"].items() if k not in settings}
         key = str(document["theorem"]["key"])
+        wanted = {k: None if v is None else str(v) for k, v in instance.get("train", {}).items()}
+        asked = Asked(wanted["steps"], wanted["time"], wanted["certify_every"]) if wanted else Asked()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}.") from None
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -508,23 +581,41 @@ def _recorded(path: Path) -> tuple[str, dict[str, str], dict[str, str]]:
         source = Path(settings["data"])
         if source.is_file() and fingerprint(source) != recorded:
             raise InputError(f"{source} has changed since {path} was written; its sha256 differs.")
-    return key, settings, pins
+    return key, settings, pins, asked
+
+
+@dataclass(frozen=True)
+class Advance:
+    """How far the work is: a stage in words, or a share of a training run."""
+
+    stage: Callable[[str], None] = lambda _stage: None
+    course: Callable[[float, str], None] = lambda _share, _words: None
+
+    def __call__(self, stage: str) -> None:
+        """Show the stage."""
+        self.stage(stage)
 
 
 @contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A spinner with the current stage on a terminal; nothing when piped or quiet."""
+def _progress(quiet: bool) -> Iterator[Advance]:
+    """A spinner with the current stage, a bar while a model trains; nothing when piped or quiet."""
     if quiet or not sys.stderr.isatty():
-        yield lambda _stage: None
+        yield Advance()
         return
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     from deqcheck.report.terminal import console
 
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("loading", total=None)
-        yield lambda stage: bar.update(task, description=stage)
+
+        def course(share: float, words: str) -> None:
+            if len(bar.columns) == len(columns):
+                bar.columns = (columns[0], BarColumn(20), *columns[1:])
+            bar.update(task, description=words, total=1.0, completed=share)
+
+        yield Advance(lambda stage: bar.update(task, description=stage), course)
 
 
 # Typer re-exports only the leaves of its exception tree; any bad command line is one of these.

@@ -117,7 +117,27 @@ def sphere(samples: int, dim: int, rng: np.random.Generator) -> tuple[Floats, Fl
     return _scaled(X, 1.0, np.arange(samples), "sphere"), y
 
 
-GENERATORS: Mapping[str, Generate] = {"sphere": sphere}
+def conflicting(samples: int, dim: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Every input of the sphere twice, with opposite labels: no network fits it, so no theorem may promise that."""
+    X, y = sphere((samples + 1) // 2, dim, rng)
+    signs = np.tile([1.0, -1.0], len(y))
+    return np.repeat(X, 2, axis=0)[:samples], (np.repeat(y, 2) * signs)[:samples]
+
+
+def parity(samples: int, dim: int, _rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """The corners (1,1), (-1,-1), (1,-1), (-1,1) in turn, labelled by the product of their signs; other coordinates 0.
+
+    The labels are orthogonal to the constant and to every coordinate, so what is linear in the input sees nothing.
+    """
+    if dim < 2:
+        raise InputError(f"'parity' needs inputs of dim 2 or more, not {dim}.")
+    corners = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
+    X = np.zeros((samples, dim))
+    X[:, :2] = corners[np.arange(samples) % 4]
+    return _scaled(X, 1.0, np.arange(samples), "parity"), X[:, 0] * X[:, 1]
+
+
+GENERATORS: Mapping[str, Generate] = {"sphere": sphere, "conflicting": conflicting, "parity": parity}
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -73,6 +73,39 @@ Rerun = Annotated[
         help="Repeat the check that an earlier --json file describes.",
     ),
 ]
+Train = Annotated[
+    str | None,
+    typer.Option(
+        "--train",
+        metavar="K",
+        help="Follow K steps of training and watch every conclusion; of gradient flow, at most K adaptive steps.",
+    ),
+]
+TrainTime = Annotated[
+    str | None, typer.Option("--train-time", metavar="T", help="Follow gradient flow up to this time.")
+]
+CertifyEvery = Annotated[
+    str | None,
+    typer.Option(
+        "--certify-every",
+        metavar="all|log|N",
+        help="Steps at which the conclusions are certified: all, 0, 1, 2, 4, 8, ... (log, the default), or every N-th.",
+    ),
+]
+Save = Annotated[
+    Path | None, typer.Option("--save", metavar="DIR", help="Keep a checkpoint of the training here; see --resume.")
+]
+SaveEvery = Annotated[
+    str | None, typer.Option("--save-every", metavar="N", help="Steps between two checkpoints; default 100.")
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(
+        "--resume",
+        metavar="DIR",
+        help="Continue the training that was saved here, with the settings that it was started with.",
+    ),
+]
 Quick = Annotated[bool, typer.Option("--quick", help="Small instances; with --theorem all, the whole catalogue.")]
 Vary = Annotated[
     str, typer.Option("--vary", metavar="NAME", help="Setting or constant to vary: scale, width, eta, gamma, C1, ...")

@@ -169,6 +169,23 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Growth:
+    """How an instance grows under the paper's own initialisation, and where that is measured.
+
+    `powers` gives for a measured or free symbol its exponents in the width and in the number of samples; a symbol
+    that is left out stays as it is. The exponents of both sides of every hypothesis follow from these. `width` and
+    `samples` are the settings at which each is varied over `widths` and `counts`.
+    """
+
+    powers: Mapping[Symbol, tuple[Expr, Expr]]
+    width: Mapping[str, str]
+    samples: Mapping[str, str]
+    widths: tuple[int, ...]
+    counts: tuple[int, ...]
+    text: str = ""
+
+
+@dataclass(frozen=True)
 class Reference:
     """A value that the paper itself recommends for a chosen symbol, checked beside our choice."""
 
@@ -204,6 +221,8 @@ class Theorem:
     """A certified instance on which every hypothesis holds and a conclusion fails, in words; see the tests."""
     never: str = ""
     """Why the paper's own recipe never meets the hypotheses, where that is known."""
+    growth: Growth | None = None
+    """The scaling law under the paper's initialisation, where it has one."""
     settings: tuple[str, ...] = ()
     """Settings of the family that only some of its theorems use."""
     defaults: Mapping[str, str] = field(default_factory=dict)
@@ -342,6 +361,9 @@ def _validate(theorem: Theorem) -> None:
                 refuse(f"{symbol} can be the largest only in a hypothesis '{symbol} < bound'")
         elif choice.rule is not Rule.FREE:
             formula(f"the choice of {symbol}", choice.of, set(theorem.measured))
+    for symbol in theorem.growth.powers if theorem.growth is not None else ():
+        if symbol not in theorem.measured and symbol not in theorem.chosen:
+            refuse(f"the growth of {symbol} is given, which is neither measured nor chosen")
     for reference in theorem.references:
         if reference.symbol not in theorem.chosen:
             refuse(f"{reference.text} is about {reference.symbol}, which is not chosen")

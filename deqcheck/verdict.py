@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from deqcheck.enclosure import Enclosure
 from deqcheck.statement import Evidence, Status
 from deqcheck.truth import Truth
+
+if TYPE_CHECKING:
+    from deqcheck.trajectory.value import Trajectory
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -78,6 +82,7 @@ class Guarantee:
     mathml: str
     guaranteed: bool
     measured: float | None = None
+    """What training showed, in floats; None where none was asked for or the loss did not visibly move."""
 
 
 @dataclass(frozen=True)
@@ -114,5 +119,7 @@ class Result:
     """Why the printed result cannot be relied on even where its hypotheses hold."""
     spectrum: tuple[float, ...] = ()
     """Singular values of the equilibrium in floats, for a plot; empty unless asked for."""
+    trajectory: Trajectory | None = None
+    """The training run, where one was asked for."""
     timings: Mapping[str, float] = field(default_factory=dict)
     environment: Mapping[str, Json] = field(default_factory=dict)

@@ -14,6 +14,8 @@ Readings of the print (the text at hand is badly damaged; each formula was check
   the proof needs gamma eta^2 <= 1, beta_k <= 1/2 and lambda_k <= L_z/2, in this order.
 """
 
+from dataclasses import replace
+
 from sympy import Eq, Max, Rational, sqrt, symbols
 
 from deqcheck.quantities import opteq as q
@@ -41,6 +43,27 @@ gap, stretch, prox, phi, dist = symbols("gradient_gap expansion prox_margin phi_
 # phi at f(w), at a trial point v, and the subgradient w - f(w) against v - f(w).
 dy, da, ds, df, ip, ip_s, phi_v, phi_f, sub, energy_v, energy_f, gap_v = symbols(
     "d_y d_a d_s d_f inner_f inner_s phi_v phi_f subgradient energy_v energy_f d_v", real=True
+)
+
+# The slopes of s between the arguments in two entries, and the differences of the arguments there.
+t_1, t_2, e_1, e_2 = symbols("t_1 t_2 e_1 e_2", real=True)
+SLOPES = (
+    Fact("σ chords below", smin <= t_1, "slopes of chords of σ in two entries; more entries are alike", cited=True),
+    Fact("σ chords below, 2", smin <= t_2, cited=True),
+    Fact("σ chords above", t_1 <= Ls, cited=True),
+    Fact("σ chords above, 2", t_2 <= Ls, cited=True),
+    Fact("⟨σ, a⟩", Eq(ip_s, t_1 * e_1**2 + t_2 * e_2**2), cited=True),
+    Fact("|σ|²", ds**2 <= t_1**2 * e_1**2 + t_2**2 * e_2**2, cited=True),
+    Fact("|a|²", da**2 <= e_1**2 + e_2**2, cited=True),
+)
+COCOERCIVE = (
+    Step("σ entry 1", t_1**2 * e_1**2 <= Ls * t_1 * e_1**2, since=("σ chords below", "σ chords above", "Assumption 1")),
+    Step(
+        "σ entry 2",
+        t_2**2 * e_2**2 <= Ls * t_2 * e_2**2,
+        since=("σ chords below, 2", "σ chords above, 2", "Assumption 1"),
+    ),
+    Step("cocoercive", Ls * ip_s >= ds**2, since=("σ entry 1", "σ entry 2", "⟨σ, a⟩", "|σ|²")),
 )
 
 OPTEQ_PROX = Theorem(
@@ -85,8 +108,7 @@ OPTEQ_PROX = Theorem(
         Fact("σ Lipschitz", ds <= Ls * da, "entry by entry", cited=True),
         Fact("Wᵀσ", mu * df <= nW * ds, cited=True),
         Fact("adjoint", Eq(mu * ip, ip_s), "μ⟨f − f′, y − y′⟩ = ⟨σ(a) − σ(a′), a − a′⟩", cited=True),
-        Fact("slope", ip_s >= smin * da**2, "σ grows at least with slope σ′_min", cited=True),
-        Fact("cocoercive", Ls * ip_s >= ds**2, "σ is monotone and L̃_σ-Lipschitz, entry by entry", cited=True),
+        *SLOPES,
         Fact("∂φ", phi_v >= phi_f + sub, "w − f(w) is a subgradient of φ = ψ* − |·|²/2 at f(w)", cited=True),
         Fact("w = z*", Eq(sub, 0), "the equilibrium is a fixed point, w − f(w) = 0", cited=True),
         Fact(
@@ -100,6 +122,10 @@ OPTEQ_PROX = Theorem(
         Step("E.2 σ nonexpansive", ds <= Ls * nW * dy, since=("Wy", "σ Lipschitz")),
         Step("E.2 f Lipschitz", mu * df <= Ls * nW**2 * dy, since=("E.2 σ nonexpansive", "Wᵀσ")),
         Step("E.2 nonexpansive", df <= dy, since=("E.2 f Lipschitz", "μ ≥ L̃_σ‖W‖²")),
+        *COCOERCIVE,
+        Step("slope 1", smin * e_1**2 <= t_1 * e_1**2, since=("σ chords below",)),
+        Step("slope 2", smin * e_2**2 <= t_2 * e_2**2, since=("σ chords below, 2",)),
+        Step("slope", ip_s >= smin * da**2, since=("slope 1", "slope 2", "⟨σ, a⟩", "|a|²", "Assumption 1")),
         Step("E.2 ψ convex", ip >= 0, since=("adjoint", "slope", "Assumption 1")),
         Step("E.2 Wᵀσ squared", mu**2 * df**2 <= nW**2 * ds**2, since=("Wᵀσ",)),
         Step("E.2 cocoercive σ", nW**2 * ds**2 <= nW**2 * Ls * ip_s, since=("cocoercive",)),
@@ -142,7 +168,7 @@ ASSUMPTION_2 = (
 
 # Of the proof: |F| between two points in two blocks, the layers there; Lemma 6 in one dimension with A(y) = a y,
 # psi = c y^2/2 and f = psi' o A; phi_i(u), its conjugate partner, and the envelope; blocks of z.
-f_1, f_2, h_1, h_2, d_1, d_2 = symbols("f_1 f_2 h_1 h_2 d_1 d_2", real=True)
+f_1, f_2, h_1, h_2, d_1, d_2, gap_1 = symbols("f_1 f_2 h_1 h_2 d_1 d_2 abs_gap", real=True)
 slope_A, slope_psi, at, f_of_A, f_of_inverse = symbols("a_A c_psi y_A f_A_y f_A_inv_y", real=True)
 u_i, z_i, phi_u, conj, before_envelope = symbols("u_i z_i phi_u psi_conj Phi_u", real=True)
 z_a, z_b, z_c, form_2, form_3 = symbols("z_a z_b z_c form_2 form_3", real=True)
@@ -179,8 +205,14 @@ OPTEQ_INCLUSION = Theorem(
         Fact("L̃_σ ≥ 0", Ls >= 0),
         Fact("∇ψ₁", h_1 <= Ls * wmax**2 * d_1, "two values of W₁ᵀσ(W₁ · + …)", cited=True),
         Fact("∇ψ₂", h_2 <= Ls * wmax**2 * d_2, "two values of W₂ᵀσ(W₂ · + …)", cited=True),
-        Fact("triangle 1", f_1 <= alpha * h_1 + (1 - alpha) * d_1, cited=True),
-        Fact("triangle 2", f_2 <= alpha * h_2 + (1 - alpha) * d_2, cited=True),
+        Fact("triangle 1", f_1 <= alpha * h_1 + gap_1 * d_1, "|1 − α| times the distance", cited=True),
+        Fact("triangle 2", f_2 <= alpha * h_2 + gap_1 * d_2, cited=True),
+        Fact("|1 − α|", Eq(gap_1, Max(1 - alpha, alpha - 1)), cited=True),
+        *SLOPES,
+        Fact("|a − a′| ≥ 0", da >= 0),
+        Fact("|σ − σ′| ≥ 0", ds >= 0),
+        Fact("adjoint", Eq(ip, ip_s), "⟨∇ψ_i − ∇ψ_i′, z − z′⟩ = ⟨σ(a) − σ(a′), a − a′⟩", cited=True),
+        Fact("∇ψ_i", df**2 <= wmax**2 * ds**2, "|Wᵀ(σ − σ′)|²", cited=True),
         Fact("a ≠ 0", slope_A > 0, "Lemma 6 in one dimension: A(y) = ay with 0 < a ≤ 1", cited=True),
         Fact("f(A(y))", Eq(f_of_A, slope_psi * slope_A * (slope_A * at)), "f = ∇ψ ∘ A, ∇ψ(y) = cy", cited=True),
         Fact("f(A⁻¹(y))", Eq(f_of_inverse, slope_psi * slope_A * (at / slope_A)), cited=True),
@@ -203,8 +235,9 @@ OPTEQ_INCLUSION = Theorem(
     proof=(
         Step("E.4 ψ₁", h_1 <= d_1, since=("∇ψ₁", "Assumption 2 σ", "Assumption 2 W")),
         Step("E.4 ψ₂", h_2 <= d_2, since=("∇ψ₂", "Assumption 2 σ", "Assumption 2 W")),
-        Step("E.4 block 1", f_1 <= d_1, since=("triangle 1", "E.4 ψ₁", "α > 0")),
-        Step("E.4 block 2", f_2 <= d_2, since=("triangle 2", "E.4 ψ₂", "α > 0")),
+        Step("E.4 1 − α", gap_1 <= 1 - alpha, since=("|1 − α|", "α ≤ 1")),
+        Step("E.4 block 1", f_1 <= d_1, since=("triangle 1", "E.4 ψ₁", "α > 0", "E.4 1 − α")),
+        Step("E.4 block 2", f_2 <= d_2, since=("triangle 2", "E.4 ψ₂", "α > 0", "E.4 1 − α")),
         Step("E.4 F nonexpansive", f_1**2 + f_2**2 <= d_1**2 + d_2**2, since=("E.4 block 1", "E.4 block 2")),
         Step(
             "Lemma 6 (ii)(a)",
@@ -217,6 +250,20 @@ OPTEQ_INCLUSION = Theorem(
             "E.4 envelope",
             Eq(before_envelope, alpha * phi_u + alpha / (2 * (1 - alpha)) * (u_i - z_i) ** 2),
             since=("conjugate of a sum", "ψ*", "α ≠ 1"),
+        ),
+        *COCOERCIVE,
+        Step(
+            "E.4 ⟨σ, a⟩ ≥ 0",
+            ip_s >= 0,
+            since=("σ chords below", "σ chords below, 2", "⟨σ, a⟩", "Assumption 1"),
+        ),
+        Step("E.4 |σ|²", ds**2 <= ip_s, since=("cocoercive", "Assumption 2 σ", "E.4 ⟨σ, a⟩ ≥ 0")),
+        Step("E.4 |∇ψ_i|²", wmax**2 * ds**2 <= ds**2, since=("Assumption 2 W",)),
+        Step(
+            "E.4 φ_i convex",
+            ip >= df**2,
+            since=("∇ψ_i", "E.4 |∇ψ_i|²", "E.4 |σ|²", "adjoint"),
+            text="∇ψ_i is firmly nonexpansive, so it is the proximal operator of a convex φ_i",
         ),
         Step("E.5 gradient", Eq(form_2, (z_a - z_b) ** 2), since=("I − P, L = 2",)),
         Step("E.4 I − P monotone", form_3 >= 0, since=("I − P, L = 3",), text="for three layers"),
@@ -240,6 +287,88 @@ SPREAD = 1 + (L - 1) / (L * m0)
 # Of the proof: w_l = |W_l|; (1 - alpha)^L written out for two and three layers; the Lipschitz bound of T_alpha;
 # the sum of prox_l - id at z_0, its distance from the sum at y, and how far the blocks are apart.
 w_1, w_2, lip_T, total, d_0, spread, d_block = symbols("w_1 w_2 Lip_T_alpha total d_0 spread d_block", real=True)
+# (15) on one entry: a point, prox_1 of it; one |z - prox(z) - (z' - prox(z'))|, |z - z'|; the bound on the drift: |z_0|,
+# |z_{l-1}|, the sum c of the |prox_l(0)|, and H.
+z_in, p_1, dres, dzz, z_00, z_ll, c_0, H_a, mix, lip_d = symbols(
+    "z_in prox_1 d_residual d_zz norm_z_0 norm_z_l c_0 H_alpha drift_sum Lip_direct", real=True
+)
+
+WIDE_FACTS = (
+    Fact("L ≥ 1", L >= 1),
+    Fact("L̃_σ ≥ 0", Ls >= 0),
+    Fact("min ‖W‖ ≥ 0", wmin >= 0),
+    Fact("mean ‖W‖² ≥ 0", mean >= 0),
+    Fact("|z₀ − y| ≥ 0", d_0 >= 0),
+    Fact("drift ≥ 0", H1 >= 0),
+    Fact("m₀ definition", Eq(m0, 1 - Ls * mean), cited=True),
+    Fact("mean", mean * L <= (L - 1) * wmax**2 + wmin**2, "all but one are at most the largest", cited=True),
+    Fact("max", wmax >= wmin, cited=True),
+    Fact("strongly monotone", L * m0 * d_0**2 <= total * d_0, "of Σ (z − prox_l(z)), with Cauchy–Schwarz", cited=True),
+    Fact("residuals", total <= (L - 1) * dres, "Σ_l over the blocks l ≥ 2, at z₀ and at z_(l−1)", cited=True),
+    Fact("z − prox(z)", dres**2 <= dzz**2 - 2 * ip + df**2, "the square, written out", cited=True),
+    Fact("spread", dzz <= spread, cited=True),
+    Fact("|z − prox(z)| ≥ 0", dres >= 0),
+    Fact("|z − z′| ≥ 0", dzz >= 0),
+    Fact("spread ≥ 0", spread >= 0),
+    *SLOPES,
+    Fact("adjoint", Eq(ip, ip_s), "⟨prox(z) − prox(z′), z − z′⟩ = ⟨σ(a) − σ(a′), a − a′⟩", cited=True),
+    Fact("Wᵀσ", df**2 <= wmax**2 * ds**2, cited=True),
+    Fact("max ‖W‖ ≥ 0", wmax >= 0),
+    # The drift H stays bounded as α → 0.
+    Fact("|z₀| ≥ 0", z_00 >= 0),
+    Fact("c₀ ≥ 0", c_0 >= 0),
+    Fact("|z_l| ≥ 0", z_ll >= 0),
+    Fact(
+        "T_α(z₀) = z₀",
+        z_00 <= (1 - alpha + alpha * Ls * wmin**2) * z_00 + alpha * c_0,
+        "the layer with ‖W_l‖ < 1 contracts, the others expand nothing; |T_α(0)| ≤ α Σ|prox_l(0)| = αc₀",
+        cited=True,
+    ),
+    Fact("z_l", z_ll <= z_00 + alpha * c_0, "every layer is nonexpansive and moves 0 by α|prox_l(0)|", cited=True),
+    Fact("H", H_a <= 2 * L * z_ll + c_0, "Σ|prox_l(z_(l−1)) − z_(l−1)|", cited=True),
+    Fact("Lip", lip_d <= Ls * mean + mix, "of z + (1/L) Σ (prox_l(z_(l−1)) − z_(l−1))", cited=True),
+    Fact("Σ 2α(l − 1)/L", Eq(mix, alpha * (L - 1)), "z_(l−1) − z is 2α(l − 1)-Lipschitz", cited=True),
+    Fact("blocks", spread <= alpha * H1, "the blocks lie this near to z₀", cited=True),
+    Fact("block", d_block <= d_0 + spread, cited=True),
+)
+WIDE_STEPS = (
+    Step(
+        "E.6 mean < 1",
+        mean < 1,
+        since=("mean", "max", "Assumption 2 W", "one ‖W_l‖ < 1"),
+    ),
+    Step("m₀ > 0", m0 > 0, since=("m₀ definition", "E.6 mean < 1", "Assumption 2 σ")),
+    *COCOERCIVE,
+    Step(
+        "⟨σ, a⟩ ≥ 0",
+        ip_s >= 0,
+        since=("σ chords below", "σ chords below, 2", "⟨σ, a⟩", "Assumption 1"),
+    ),
+    Step("|σ|² ≤", ds**2 <= ip_s, since=("cocoercive", "Assumption 2 σ", "⟨σ, a⟩ ≥ 0")),
+    Step("|Wᵀσ|²", wmax**2 * ds**2 <= ds**2, since=("Assumption 2 W",)),
+    Step("firmly nonexpansive", ip >= df**2, since=("Wᵀσ", "|Wᵀσ|²", "|σ|² ≤", "adjoint")),
+    Step("residual squared", dres**2 <= dzz**2, since=("z − prox(z)", "firmly nonexpansive")),
+    Step("residual", dres <= dzz, since=("residual squared",)),
+    Step("α residual", dres <= alpha * H1, since=("residual", "spread", "blocks")),
+    Step("α total", total <= (L - 1) * alpha * H1, since=("residuals", "α residual")),
+    Step("α z₀", L * m0 * d_0 <= (L - 1) * alpha * H1, since=("strongly monotone", "α total", "m₀ > 0", "α > 0")),
+    Step(
+        "α bound",
+        d_block <= alpha * H1 * (1 + (L - 1) / (L * m0)),
+        since=("block", "blocks", "α z₀", "m₀ > 0"),
+    ),
+    Step("α w²", Ls * wmin**2 < 1, since=("Assumption 2 σ", "one ‖W_l‖ < 1")),
+    Step("α |z₀| times α", alpha * (1 - Ls * wmin**2) * z_00 <= alpha * c_0, since=("T_α(z₀) = z₀",)),
+    Step("α |z₀|", (1 - Ls * wmin**2) * z_00 <= c_0, since=("α |z₀| times α", "α > 0")),
+    Step("α |z_l|", z_ll <= z_00 + c_0, since=("z_l", "α ≤ 1")),
+    Step("α H", H_a <= 2 * L * (z_00 + c_0) + c_0, since=("H", "α |z_l|"), text="no α on the right: H stays bounded"),
+    Step(
+        "E.6 Lipschitz",
+        lip_d <= 1 - m0 + alpha * (L - 1),
+        since=("Lip", "Σ 2α(l − 1)/L", "m₀ definition"),
+        text="what E.6 needs of T_α, without the expansion (15): a contraction for α(L − 1) < m₀",
+    ),
+)
 
 OPTEQ_WIDE = Theorem(
     key="opteq-wide",
@@ -275,17 +404,9 @@ OPTEQ_WIDE = Theorem(
         Conclusion("α → 0", None, "all blocks tend to y"),
     ),
     facts=(
-        Fact("L ≥ 1", L >= 1),
-        Fact("L̃_σ ≥ 0", Ls >= 0),
-        Fact("min ‖W‖ ≥ 0", wmin >= 0),
-        Fact("mean ‖W‖² ≥ 0", mean >= 0),
+        *WIDE_FACTS,
         Fact("w₁ ≥ 0", w_1 >= 0),
         Fact("w₂ ≥ 0", w_2 >= 0),
-        Fact("|z₀ − y| ≥ 0", d_0 >= 0),
-        Fact("drift ≥ 0", H1 >= 0),
-        Fact("m₀ definition", Eq(m0, 1 - Ls * mean), cited=True),
-        Fact("mean", mean * L <= (L - 1) * wmax**2 + wmin**2, "all but one are at most the largest", cited=True),
-        Fact("max", wmax >= wmin, cited=True),
         Fact("w₁ ≤ 1", w_1 <= 1, "two layers, the first may be an isometry", cited=True),
         Fact("w₂ < 1", w_2 < 1, cited=True),
         Fact(
@@ -294,12 +415,6 @@ OPTEQ_WIDE = Theorem(
             "the bound after (15) for two layers",
             cited=True,
         ),
-        Fact(
-            "strongly monotone", L * m0 * d_0**2 <= total * d_0, "of Σ (z − prox_l(z)), with Cauchy–Schwarz", cited=True
-        ),
-        Fact("1-Lipschitz", total <= (L - 1) * spread, "each z − prox_l(z) is, at z₀ and at z_(l−1)", cited=True),
-        Fact("blocks", spread <= alpha * H1, "the blocks lie this near to z₀", cited=True),
-        Fact("block", d_block <= d_0 + spread, cited=True),
     ),
     proof=(
         Step(
@@ -314,24 +429,18 @@ OPTEQ_WIDE = Theorem(
             since=("α > 0",),
         ),
         Step(
+            "(15) expansion, L = 2",
+            Eq(Max(alpha * p_1 + (1 - alpha) * z_in, 0), alpha * Max(p_1, 0) + (1 - alpha) * Max(z_in, 0)),
+            since=("α > 0", "α ≤ 1"),
+            text="prox₂(α prox₁(z) + (1 − α)z) is expanded as if prox₂ were linear; here prox₂ is the positive part",
+        ),
+        Step(
             "E.6 contraction, L = 2",
             lip_T < 1,
             since=("Lip(T_α)", "w₁ ≤ 1", "w₂ < 1", "α > 0", "α ≤ 1"),
             text="for every α, not only near 0",
         ),
-        Step(
-            "E.6 mean < 1",
-            mean < 1,
-            since=("mean", "max", "Assumption 2 W", "one ‖W_l‖ < 1"),
-        ),
-        Step("m₀ > 0", m0 > 0, since=("m₀ definition", "E.6 mean < 1", "Assumption 2 σ")),
-        Step("α total", total <= (L - 1) * alpha * H1, since=("1-Lipschitz", "blocks")),
-        Step("α z₀", L * m0 * d_0 <= (L - 1) * alpha * H1, since=("strongly monotone", "α total", "m₀ > 0", "α > 0")),
-        Step(
-            "α bound",
-            d_block <= alpha * H1 * (1 + (L - 1) / (L * m0)),
-            since=("block", "blocks", "α z₀", "m₀ > 0"),
-        ),
+        *WIDE_STEPS,
     ),
     reading=(
         EQUALITY,
@@ -340,9 +449,25 @@ OPTEQ_WIDE = Theorem(
         "1-Lipschitz, and the sum is L m₀-strongly monotone. H stays bounded, so the bound is O(α).",
         "y comes from an accelerated proximal gradient method on the convex problem of the theorem.",
         "The sum over l of (−1)^p and binomials in (15) starts at p = 2 and carries α^(p−1)/L.",
+        "(15) holds for linear proximal operators only; the theorem is true all the same, see opteq-wide:repaired.",
     ),
     defaults={"alpha": "0.01"},
     quick={"width": "16", "dim": "10"},
+)
+
+OPTEQ_WIDE_REPAIRED = replace(
+    OPTEQ_WIDE,
+    key="opteq-wide:repaired",
+    source=_source("Theorem 3 (proof repaired)"),
+    facts=WIDE_FACTS,
+    proof=WIDE_STEPS,
+    flaw="",
+    reading=(
+        "The statement is that of opteq-wide; only the proof differs. (15) expands a composition of proximal operators as "
+        "if they were linear; here the limit rests on Σ_l (prox_l(z_(l−1)) − z_(l−1)) = 0 at the equilibrium, which needs "
+        "no expansion, and on H ≤ 2L(|z₀| + c₀) + c₀ with (1 − L̃_σ min ‖W_l‖²)|z₀| ≤ c₀ = Σ|prox_l(0)|, whatever α is.",
+        *OPTEQ_WIDE.reading[:3],
+    ),
 )
 
 # --- Theorem 4 -------------------------------------------------------------------------------------

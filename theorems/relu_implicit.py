@@ -9,7 +9,7 @@ Phi = relu(X W), prediction Z b, loss 1/2 ||Z b - y||^2, all of W, A, b trained.
 Readings of the print:
 - sigma_min(Z) is the square root of lambda_min(Z Z^T), as the proofs use it. For m < N this is 0,
   although the smallest singular value in the usual sense may be positive; the theorems then do not
-  apply, and the usual reading would make them false.
+  apply. No statement asks for m >= N, and the usual reading would make them false (see NARROW).
 - gamma is part of the model, since Z(0) depends on it. "Choose gamma small enough" is therefore a
   condition on the given gamma; it limits C_2.
 - The constants C_1, C_2, C_3 are given positive numbers: any choice that works will do.
@@ -17,7 +17,7 @@ Readings of the print:
 
 from dataclasses import replace
 
-from sympy import Eq, Max, Min, Rational, Symbol, symbols
+from sympy import Abs, Eq, Max, Min, Rational, Symbol, symbols
 
 from deqcheck.quantities import relu as q
 from deqcheck.statement import (
@@ -89,6 +89,11 @@ WELL_POSED = (Hypothesis("γ > 0", gamma > 0), Hypothesis("γ₀ < 1", gamma0 < 
 READING = (
     "σ_min(Z) is read as the square root of λ_min(Z Zᵀ), as the proof uses it; it is 0 when m < N.",
     "γ belongs to the model and is fixed before anything is measured; γ₀ < 1 then limits C₂.",
+)
+NARROW = (
+    "No theorem asks for m ≥ N. Were σ_min(Z) the smallest of the min(m, N) singular values, (17)-(20) could hold with "
+    "m < N and (iii) fail: for m = 1, N = 2, X = (3/5, 4/5)ᵀ, y = (−4/5, 3/5)ᵀ, W = 100, A = 1, b = 0, γ = 1/100, "
+    "C₁ = C₂ = C₃ = 1 and η = 10⁻⁸ every gradient is zero and the loss stays at 1/2."
 )
 
 QUICK = {"width": "60", "dim": "20"}
@@ -323,6 +328,7 @@ dZs, dWs, dAs, dbs, dy, inner, inner1, inner2, L0, L1, Q1, Q2, u, v = symbols(
     "step_Z step_W step_A step_b step_y inner inner_1 inner_2 loss_old loss_new Q_1 Q_2 u v", real=True
 )
 t, T, f, P1, k1, k2, k3, k4, h, G, sk = symbols("t T f P_1 k_1 k_2 k_3 k_4 h G sigma_min_Z_s", real=True)
+ex, dymax, zmax, wr, gl, al, ux = symbols("eta_x2 step_y_max norm_Z_max w g_lambda_3 alpha_lambda u_x", real=True)
 GD_FACTS = (
     *SIGNS,
     *INDUCTION,
@@ -379,16 +385,65 @@ GD_FACTS = (
     Fact("G", Eq(G, gamma * lam1), "abbreviation", cited=True),
     Fact("u", Eq(u, B * lam3**2), "abbreviation", cited=True),
     Fact("v", Eq(v, lam1**2), "abbreviation", cited=True),
+    Fact("ηx²", Eq(ex, eta * x**2), "abbreviation", cited=True),
+    Fact("ηQ₁e", Eq(dymax, eta * Q1 * e), "abbreviation", cited=True),
+    Fact("λ₁x", Eq(zmax, lam1 * x), "abbreviation", cited=True),
+    Fact("w", Eq(wr * h, gamma * lam3), "abbreviation", cited=True),
+    Fact("gλ₃", Eq(gl, g * lam3), "abbreviation", cited=True),
+    Fact("α₀λ₁", Eq(al, alpha0 * lam1), "abbreviation", cited=True),
+    Fact("16ux", Eq(ux, 16 * u * x), "abbreviation", cited=True),
 )
 STEP = 2 * (1 - gamma0) ** 2 * lam_bar * lam1**-4 * lam3**-2 * XF**-2
 GD_PROOF = (
     *_start("(17)", 8),
     Step("B ≥ 1", B >= 1, ("B = 1 + g²",)),
     Step("A.6 c_Z > 0", cZ > 0, ("c_Z", "B ≥ 1", "λ₃ > 0", "x > 0")),
-    Step("(18) x", alpha0**3 >= 16 * B * lam3 * x**2 * r0, ("(18)", "x", "1 − γ₀ > 0")),
-    Step("(18) c", alpha0**3 >= 16 * cZ, ("(18) x", "c_Z")),
     Step("(19) x", alpha0**2 >= 16 * B * lam3**2 * x**2, ("(19)", "x", "1 − γ₀ > 0")),
     Step("α₀ > 0", alpha0 > 0, ("(19) x", "B ≥ 1", "λ₃ > 0", "x > 0"), text="else (19) fails"),
+    # Beyond the print: (17) and (19) give (18), since Lemma 3.1 bounds alpha_0 from above.
+    Step("note γ‖A(0)‖", gamma * nA <= gamma0, ("γ > 0",)),
+    Step("note ‖Z(0)‖_F h", Z0 * (1 - gamma0) <= nW * XF, ("‖Z(0)‖_F", "note γ‖A(0)‖", "‖Z(0)‖_F ≥ 0")),
+    Step("note ‖Z(0)‖_F x", Z0 <= nW * x, ("note ‖Z(0)‖_F h", "x", "1 − γ₀ > 0")),
+    Step("note ‖W(0)‖ ≤ λ₁", nW <= lam1),
+    Step("note ‖Z(0)‖_F", Z0 <= lam1 * x, ("note ‖Z(0)‖_F x", "note ‖W(0)‖ ≤ λ₁", "x > 0")),
+    Step("note ‖Z(0)‖_F max", Z0 <= zmax, ("note ‖Z(0)‖_F", "λ₁x")),
+    Step("note ‖Z(0)‖_F²", Z0**2 <= zmax**2, ("note ‖Z(0)‖_F max", "‖Z(0)‖_F ≥ 0")),
+    Step("note α₀ x", N * alpha0**2 <= zmax**2, ("N α₀² ≤ ‖Z(0)‖_F²", "note ‖Z(0)‖_F²")),
+    Step("note α₀", N * alpha0**2 <= v * x**2, ("note α₀ x", "v", "λ₁x")),
+    Step("note u > 0", u > 0, ("u", "B ≥ 1", "λ₃ > 0")),
+    Step("note v > 0", v > 0, ("v", "λ₁ > 0")),
+    Step("note (19)", alpha0**2 >= 16 * u * x**2, ("(19) x", "u")),
+    Step("note (19) N", N * alpha0**2 >= 16 * (N * u) * x**2, ("note (19)",)),
+    Step("note N and λ₁ x", 16 * (N * u) * x**2 <= v * x**2, ("note (19) N", "note α₀")),
+    Step("note N and λ₁", 16 * (N * u) <= v, ("note N and λ₁ x", "x > 0")),
+    Step("note 16u ≤ v", 16 * u <= v, ("note N and λ₁", "note u > 0")),
+    Step("note (18) a", alpha0**3 * C3 >= 8 * (alpha0 * lam1) * x * r0, ("(17) b", "c_b", "α₀ > 0")),
+    Step("note (18) b 1", alpha0**2 * v >= 16 * u * x**2 * v, ("note (19)", "note v > 0")),
+    Step("note (18) b 2", 16 * u * x**2 * v >= (16 * u * x) ** 2, ("note 16u ≤ v", "note u > 0")),
+    Step("note (18) b 3", alpha0**2 * v >= (16 * u * x) ** 2, ("note (18) b 1", "note (18) b 2")),
+    Step("note (18) b 4", alpha0**2 * v >= ux**2, ("note (18) b 3", "16ux")),
+    Step("note (18) b 5", Eq(al**2, alpha0**2 * v), ("α₀λ₁", "v")),
+    Step("note (18) b 6", al > 0, ("α₀λ₁", "α₀ > 0", "λ₁ > 0")),
+    Step("note (18) b 7", al**2 >= ux**2, ("note (18) b 4", "note (18) b 5")),
+    Step("note (18) b 8", al >= ux, ("note (18) b 7", "note (18) b 6")),
+    Step("note (18) b", alpha0 * lam1 >= 16 * u * x, ("note (18) b 8", "α₀λ₁", "16ux")),
+    Step("note (18) c", alpha0 * lam1 * (x * r0) >= 16 * u * x * (x * r0), ("note (18) b", "x > 0")),
+    Step("note (18) d", alpha0**3 * C3 >= 128 * u * x**2 * r0, ("note (18) a", "note (18) c")),
+    Step("note (18) e", u >= B * lam3 * C3, ("u", "λ₃ ≥ C₃", "B ≥ 1", "λ₃ > 0")),
+    Step("note (18) f", u * (x**2 * r0) >= cZ * C3, ("note (18) e", "c_Z", "x > 0")),
+    Step("note (18) g", alpha0**3 * C3 >= 128 * cZ * C3, ("note (18) d", "note (18) f")),
+    Step(
+        "note (18) is implied",
+        alpha0**3 >= 8 * (16 * cZ),
+        ("note (18) g",),
+        text="by (17), (19) and Lemma 3.1, with a factor 8 to spare",
+    ),
+    Step(
+        "(18) c",
+        alpha0**3 >= 16 * cZ,
+        ("(18)", "x", "c_Z", "1 − γ₀ > 0", "A.6 c_Z > 0", "note (18) is implied"),
+        text="(18) with c_Z; it follows without (18) as well",
+    ),
     Step(
         "(38)",
         Phi_s <= lam1 * Xop,
@@ -397,6 +452,8 @@ GD_PROOF = (
         text="relu can enlarge the operator norm; (34) has the Frobenius norms that are used",
     ),
     *_gradients("A.6", "(38)"),
+    Step("(20) first", eta < 4 / alpha0**2, ("(20)",)),
+    Step("A.6 β is real", eta * alpha0**2 / 4 < 1, ("(20) first", "α₀ > 0")),
     Step("A.6 residual", e <= ps * r0, ("(iii) at s", "β^s ≥ 0")),
     Step("(40)", gb <= cb * ps, ("A.6 ∂L/∂b", "A.6 residual", "c_b", "λ₁ > 0", "x > 0")),
     Step("A.6 β < 1", beta < 1, ("β", "β ≥ 0", "α₀ > 0")),
@@ -490,7 +547,9 @@ GD_PROOF = (
     Step("A.6 σ_min²", sk**2 >= alpha0**2 / 4, ("(ii) at s",)),
     Step("A.6 ηe²", eta * e**2 >= 0, ()),
     Step("A.6 inner 2", inner2 <= -(alpha0**2) / 4 * (eta * e**2), ("inner 2", "A.6 σ_min²", "A.6 ηe²")),
-    Step("A.6 Δŷ²", dy**2 <= (eta * Q1 * e) ** 2, ("A.6 Δŷ", "‖Δŷ‖ ≥ 0")),
+    Step("A.6 Δŷ max", dy <= dymax, ("A.6 Δŷ", "ηQ₁e")),
+    Step("A.6 Δŷ² max", dy**2 <= dymax**2, ("A.6 Δŷ max", "‖Δŷ‖ ≥ 0")),
+    Step("A.6 Δŷ²", dy**2 <= (eta * Q1 * e) ** 2, ("A.6 Δŷ² max", "ηQ₁e")),
     Step(
         "A.6 L(k+1)",
         L1 <= (1 - eta * alpha0**2 / 2 + eta**2 * Q1**2 + 2 * eta * Q2) * L0,
@@ -517,67 +576,53 @@ GD_PROOF = (
     Step("A.6 by (19)", 16 * Q2 <= alpha0**2, ("(19) x", "Q₂")),
     Step("A.6 L(k+1) 4Q₂", L1 <= (1 - eta * (alpha0**2 / 2 - 4 * Q2)) * L0, ("A.6 L(k+1)", "A.6 by (20)", "L(k)")),
     Step("A.6 (iii)", L1 <= (1 - eta * alpha0**2 / 4) * L0, ("A.6 L(k+1) 4Q₂", "A.6 by (19)", "L(k)")),
-    # What the hypotheses and Lemma 3.1 say beyond the print.
-    Step("note γ‖A(0)‖", gamma * nA <= gamma0, ("γ > 0",)),
-    Step("note ‖Z(0)‖_F h", Z0 * (1 - gamma0) <= nW * XF, ("‖Z(0)‖_F", "note γ‖A(0)‖", "‖Z(0)‖_F ≥ 0")),
-    Step("note ‖Z(0)‖_F x", Z0 <= nW * x, ("note ‖Z(0)‖_F h", "x", "1 − γ₀ > 0")),
-    Step("note ‖W(0)‖ ≤ λ₁", nW <= lam1),
-    Step("note ‖Z(0)‖_F", Z0 <= lam1 * x, ("note ‖Z(0)‖_F x", "note ‖W(0)‖ ≤ λ₁", "x > 0")),
-    Step("note α₀ x", N * alpha0**2 <= (lam1 * x) ** 2, ("N α₀² ≤ ‖Z(0)‖_F²", "note ‖Z(0)‖_F", "‖Z(0)‖_F ≥ 0")),
-    Step("note α₀", N * alpha0**2 <= v * x**2, ("note α₀ x", "v")),
-    Step("note (20)", eta * (u + v) ** 2 * x**2 < 2 * u, ("(20) Q₁", "A.6 P₁", "u", "v")),
-    Step("note u, v > 0", u > 0, ("u", "B ≥ 1", "λ₃ > 0")),
-    Step("note step", 2 * eta * v * x**2 < 1, ("note (20)", "note u, v > 0", "x > 0"), text="4uv ≤ (u + v)²"),
+    # What the hypotheses and Lemma 3.1 say of the step size and of gamma, beyond the print.
+    Step("note (20) P₁", eta * (u + v) ** 2 * x**2 < 2 * u, ("(20) Q₁", "A.6 P₁", "u", "v")),
+    Step("note (20)", ex * (u + v) ** 2 < 2 * u, ("note (20) P₁", "ηx²")),
+    Step("note ηx² > 0", ex > 0, ("ηx²", "x > 0")),
+    Step("note step", 2 * ex * v < 1, ("note (20)", "note u > 0", "note ηx² > 0"), text="4uv ≤ (u + v)²"),
+    Step("note ηα₀²", N * (eta * alpha0**2) <= v * ex, ("note α₀", "ηx²")),
+    Step("note Nηα₀²", N * (eta * alpha0**2) < Rational(1, 2), ("note ηα₀²", "note step")),
     Step(
         "note 4/α₀² never binds",
         eta * alpha0**2 < Rational(1, 2),
-        ("note step", "note α₀"),
+        ("note Nηα₀²",),
         text="(20) asks for η α₀² < 4",
     ),
-    Step("note (19)", alpha0**2 >= 16 * u * x**2, ("(19) x", "u")),
-    Step("note N and λ₁", 16 * N * u <= v, ("note (19)", "note α₀", "x > 0")),
-    Step("note η", 8 * N * eta * v * x**2 < 1, ("note (20)", "note N and λ₁", "note u, v > 0", "x > 0")),
-    Step("note rate", 32 * N**2 * (eta * alpha0**2 / 4) < 1, ("note η", "note α₀"), text="1 − rate < 1/(32 N²)"),
-    Step("note u ≥ g²λ₃²", u >= g**2 * lam3**2, ("u", "B = 1 + g²")),
-    Step("note γ 1", 16 * N * (g * lam3) ** 2 <= lam1**2, ("note N and λ₁", "note u ≥ g²λ₃²", "v")),
-    Step("note G = gh", Eq(G, g * h), ("G", "g = γλ₁/(1−γ₀)", "h")),
-    Step("note γ 2", 16 * N * (g * lam3) ** 2 * h**2 <= lam1**2 * h**2, ("note γ 1",)),
-    Step("note γ 3", 16 * N * (G * lam3) ** 2 <= lam1**2 * h**2, ("note γ 2", "note G = gh")),
-    Step("note γ 4", 16 * N * (gamma * lam1 * lam3) ** 2 <= lam1**2 * h**2, ("note γ 3", "G")),
+    Step("note η 1", ex * v**2 < 2 * u, ("note (20)", "note u > 0", "note v > 0", "note ηx² > 0")),
+    Step("note η 2", N * (ex * v**2) < 2 * (N * u), ("note η 1",)),
+    Step("note η 3", 8 * (N * (ex * v**2)) < v, ("note η 2", "note N and λ₁")),
+    Step("note η", 8 * (N * ex * v) < 1, ("note η 3", "note v > 0")),
+    Step("note rate 1", N * (N * (eta * alpha0**2)) <= N * (v * ex), ("note ηα₀²",)),
+    Step("note rate", 32 * N**2 * (eta * alpha0**2 / 4) < 1, ("note rate 1", "note η"), text="1 − rate < 1/(32 N²)"),
+    Step("note u ≥ g²λ₃²", u >= (g * lam3) ** 2, ("u", "B = 1 + g²")),
+    Step("note γ 1", u >= gl**2, ("note u ≥ g²λ₃²", "gλ₃")),
+    Step("note γ 2", 16 * (N * gl**2) <= v, ("note N and λ₁", "note γ 1")),
+    Step("note γ 3", Eq(g * h, gamma * lam1), ("g = γλ₁/(1−γ₀)", "h")),
+    Step("note γ 4", Eq(gl * h, gamma * lam1 * lam3), ("note γ 3", "gλ₃")),
+    Step("note γ 5", Eq(gl * h, lam1 * (wr * h)), ("note γ 4", "w")),
+    Step("note h > 0", h > 0, ("h", "1 − γ₀ > 0")),
+    Step("note γ 6", Eq(gl, lam1 * wr), ("note γ 5", "note h > 0")),
+    Step("note γ 7", Eq(gl**2, v * wr**2), ("note γ 6", "v")),
+    Step("note γ 8", 16 * (N * (v * wr**2)) <= v, ("note γ 2", "note γ 7")),
     Step(
         "note γ",
-        16 * N * gamma**2 * lam3**2 <= h**2,
-        ("note γ 4", "λ₁ > 0"),
+        16 * (N * wr**2) <= 1,
+        ("note γ 8", "note v > 0"),
         text="(19) with Lemma 3.1: γ λ₃ is at most (1 − γ₀)/(4√N), whatever the width",
     ),
     Step("note x ≥ ‖X‖_F", x >= XF, ("x", "γ₀ > 0", "1 − γ₀ > 0")),
+    Step("note x²", eta * XF**2 <= ex, ("note x ≥ ‖X‖_F", "ηx²")),
     Step("note u ≥ λ₃²", u >= lam3**2, ("u", "B ≥ 1")),
-    Step("note v ≥ 16Nλ₃²", v >= 16 * N * lam3**2, ("note N and λ₁", "note u ≥ λ₃²")),
-    Step("note η 1", 8 * N * eta * v * XF**2 < 1, ("note η", "note x ≥ ‖X‖_F", "note v ≥ 16Nλ₃²")),
+    Step("note v ≥ 16Nλ₃²", 16 * (N * lam3**2) <= v, ("note N and λ₁", "note u ≥ λ₃²")),
+    Step("note η λ₃ 1", 16 * (N * lam3**2) * ex <= v * ex, ("note v ≥ 16Nλ₃²", "note ηx² > 0")),
+    Step("note η λ₃ 2", 128 * N * (N * lam3**2 * ex) < 1, ("note η λ₃ 1", "note η")),
+    Step("note η λ₃ 3", N * lam3**2 * (eta * XF**2) <= N * lam3**2 * ex, ("note x²",)),
     Step(
         "note η λ₃",
-        128 * N**2 * eta * lam3**2 * XF**2 < 1,
-        ("note η 1", "note v ≥ 16Nλ₃²"),
+        128 * N * (N * lam3**2 * (eta * XF**2)) < 1,
+        ("note η λ₃ 2", "note η λ₃ 3"),
         text="with ‖x_i‖ = 1 and C₃ = 1 as in Section 5: η < 1/(128 N³), although Section 7 sets η = 1/N",
-    ),
-    Step("note 16u ≤ v", 16 * u <= v, ("note N and λ₁", "note u, v > 0")),
-    Step("note 16u ≤ λ₁²", 16 * u <= lam1**2, ("note 16u ≤ v", "v")),
-    Step("note (18) a", alpha0**3 * C3 >= 8 * (alpha0 * lam1) * x * r0, ("(17) b", "c_b")),
-    Step(
-        "note (18) b",
-        alpha0 * lam1 >= 16 * u * x,
-        ("note (19)", "note 16u ≤ λ₁²", "note u, v > 0", "α₀ > 0", "λ₁ > 0", "x > 0"),
-    ),
-    Step("note (18) c", alpha0 * lam1 * (x * r0) >= 16 * u * x * (x * r0), ("note (18) b", "x > 0")),
-    Step("note (18) d", alpha0**3 * C3 >= 128 * u * x**2 * r0, ("note (18) a", "note (18) c")),
-    Step("note (18) e", u >= B * lam3 * C3, ("u", "λ₃ ≥ C₃", "B ≥ 1", "λ₃ > 0")),
-    Step("note (18) f", u * (x**2 * r0) >= cZ * C3, ("note (18) e", "c_Z", "x > 0")),
-    Step("note (18) g", alpha0**3 * C3 >= 128 * cZ * C3, ("note (18) d", "note (18) f")),
-    Step(
-        "note (18) is implied",
-        alpha0**3 >= 8 * (16 * cZ),
-        ("note (18) g",),
-        text="by (17), (19) and Lemma 3.1, with a factor 8 to spare",
     ),
 )
 
@@ -607,7 +652,7 @@ GF_RELU = Theorem(
     rate=Rate("(iii)", gap=alpha0**2 / 2, per="unit time"),
     facts=GF_FACTS,
     proof=GF_PROOF,
-    reading=READING,
+    reading=(*READING, NARROW),
     quick=QUICK,
 )
 
@@ -642,7 +687,304 @@ GD_RELU = Theorem(
     facts=GD_FACTS,
     proof=GD_PROOF,
     references=(Reference(eta, 1 / N, "the paper's step size 1/N"),),
-    reading=READING,
+    reading=(*READING, NARROW),
+    settings=("eta",),
+    quick=QUICK,
+)
+
+# --- a sharper statement ----------------------------------------------------------------------------
+# Ours, not the paper's. Write e = Zb - y, and a prime for the next step. As b' = b - eta Z^T e,
+#     e' = (I - eta Z Z^T) e + (Z' - Z) b',
+# exactly: no term of second order is dropped. While eta ||Z||^2 <= 1 the first term is at most
+# (1 - eta sigma_min(Z)^2) ||e||. The second is at most ||Z' - Z|| ||b'||, and by the Lipschitz property of relu
+#     (1 - gamma ||A'||) ||Z' - Z||_F <= gamma ||Z|| ||A' - A||_F + ||X|| ||W' - W||_F <= eta K (1 - gamma_0) lambda_3 ||e||,
+# with operator norms of X and Z. ||Z|| is measured at the start and followed. So ||e'|| <= (1 - eta mu) ||e||.
+# The path of b is shorter than the sum of ||Z|| ||e||: from ||(I - eta Z Z^T)e||^2 <= ||e||^2 - eta ||Z^T e||^2,
+#     eta ||Z^T e||^2 / ||e|| <= 2 (||e|| - ||e'|| + eta lambda_3^2 K ||e||),
+# which is summable, and ||Z^T e|| >= sigma ||e||. The norm of b' inside e' is bounded before, by one crude step.
+
+nZ, delta, sigma, zeta, K, mu = symbols("norm_Z delta sigma zeta K mu", real=True)
+SHARP_DEFINITIONS = {
+    lam2: nA + C2,
+    lam3: nb + C3,
+    gamma0: gamma * lam2,
+    sigma: alpha0 - delta,
+    zeta: nZ + delta,
+    K: (gamma**2 * zeta**2 + Xop**2) / (1 - gamma0) ** 2,
+    mu: sigma**2 - lam3**2 * K,
+}
+As, kept, ZZe, e1, eig, rest, qk, cont, slip, sum0, sum1, gz = symbols(
+    "norm_A_s kept Z_Z_residual residual_next eigenvalue remainder q contraction slip sum_old sum_new g", real=True
+)
+SHARP_FACTS = (
+    *(f for f in SIGNS if f.id not in ("‖X‖_F > 0", "N ≥ 1")),
+    Fact("‖X‖ ≥ 0", Xop >= 0),
+    Fact("‖Z(0)‖ ≥ 0", nZ >= 0),
+    Fact("α₀ ≤ ‖Z(0)‖", alpha0 <= nZ, cited=True),
+    Fact("h", Eq(h, 1 - gamma0), "abbreviation", cited=True),
+    Fact("G", Eq(G, gamma * zeta), "abbreviation", cited=True),
+    Fact("x", Eq(x, Xop / h), "abbreviation", cited=True),
+    Fact("g", Eq(gz, G / h), "abbreviation", cited=True),
+    Fact("slip", Eq(slip, lam3**2 * K), "abbreviation", cited=True),
+    Fact("q", Eq(qk, 1 - eta * mu), "the contraction per step", cited=True),
+    Fact("c_A", Eq(cA, lam3 * gz * r0), "abbreviation", cited=True),
+    Fact("c_W", Eq(cW, lam3 * x * r0), "abbreviation", cited=True),
+    Fact("c_Z", Eq(cZ, lam3 * K * r0), "abbreviation", cited=True),
+    Fact("‖Z(s)‖ ≥ 0", Z_s >= 0, cited=True),
+    Fact("‖b(s)‖ ≥ 0", bs >= 0, cited=True),
+    Fact("‖Q⁻¹‖ ≥ 0", Qinv >= 0, cited=True),
+    Fact("(i) A at s", As <= lam2, "inductive hypothesis", cited=True),
+    Fact("b drift at s", mu * D0 <= 2 * sigma * r0, "inductive hypothesis, for ‖b(s) − b(0)‖", cited=True),
+    Fact("Z drift at s", Y0 <= delta, "inductive hypothesis, for ‖Z(s) − Z(0)‖_F", cited=True),
+    Fact("triangle b at s", bs <= nb + D0, cited=True),
+    Fact("triangle Z", Z_s <= nZ + Y0, cited=True),
+    Fact("Weyl at s", sk >= alpha0 - Y0, cited=True),
+    Fact("Lemma 3.2", Qinv * (1 - gamma * As) <= 1, "‖Q⁻¹‖ ≤ 1/(1 − γ‖A‖)", cited=True),
+    Fact("‖Q⁻¹‖‖b‖", Eq(Qb, Qinv * bs), "abbreviation", cited=True),
+    Fact("(7)", gW <= Xop * Qb * e, "submultiplicativity, ‖D‖ ≤ 1, ‖E‖ ≤ 1", cited=True),
+    Fact("(8)", gA <= gamma * Z_s * Qb * e, "submultiplicativity, ‖D‖ ≤ 1", cited=True),
+    Fact("(9)", gb <= Z_s * e, "submultiplicativity", cited=True),
+    Fact("(9) below", gb >= sk * e, "‖Zᵀe‖ ≥ σ_min(Z) ‖e‖, for N ≤ m", cited=True),
+    Fact("‖∂L/∂b‖ ≥ 0", gb >= 0, cited=True),
+    Fact("(iii) at s", e <= ps * r0, "inductive hypothesis; beta_s = (1 − ημ)^s", cited=True),
+    Fact("power ≤ 1", ps <= 1, "for 0 ≤ 1 − ημ ≤ 1", cited=True),
+    Fact("Σ", Eq(sum1 * (1 - qk), 1 - pk), "geometric sum over s = 0 … k", cited=True),
+    Fact("power k ≥ 0", pk >= 0, "for 1 − ημ ≥ 0", cited=True),
+    Fact("Σ next", Eq(sum1, sum0 + ps), cited=True),
+    Fact("b moves", D1 <= D0 + eta * gb, cited=True),
+    Fact(
+        "b so far", sigma * D0 <= 2 * (r0 - e) + 2 * slip * r0 * (eta * sum0), "induction; equality at s = 0", cited=True
+    ),
+    Fact("W moves", W1 <= W0 + eta * gW, cited=True),
+    Fact("W so far", W0 <= eta * cW * sum0, "induction over the sum", cited=True),
+    Fact("A moves", E1 <= E0 + eta * gA, cited=True),
+    Fact("A so far", E0 <= eta * cA * sum0, "induction over the sum", cited=True),
+    Fact("Z moves", Y1 <= Y0 + dZs, cited=True),
+    Fact("Z so far", Y0 <= eta * cZ * sum0, "induction over the sum", cited=True),
+    Fact("triangle b", bt <= D1 + nb, cited=True),
+    Fact("triangle W", Wt <= W1 + nW, cited=True),
+    Fact("triangle A", At <= E1 + nA, cited=True),
+    Fact("‖ΔZ‖ ≥ 0", dZs >= 0, cited=True),
+    Fact("A step", dAs <= eta * gA, cited=True),
+    Fact("W step", dWs <= eta * gW, cited=True),
+    Fact("‖ΔA‖ ≥ 0", dAs >= 0, cited=True),
+    Fact(
+        "two equilibria",
+        dZs <= gamma * Z_s * dAs + gamma * At * dZs + Xop * dWs,
+        "relu is 1-Lipschitz, twice; Frobenius norms of the differences",
+        cited=True,
+    ),
+    Fact("Weyl", Zt >= alpha0 - Y1, cited=True),
+    Fact("eigenvalue above", eig <= Z_s**2, "eigenvalue: the one of ZZᵀ with the largest |1 − η ·|", cited=True),
+    Fact("eigenvalue below", eig >= sk**2, cited=True),
+    Fact("contraction", Eq(cont, Abs(1 - eta * eig)), "the norm of I − ηZZᵀ", cited=True),
+    Fact("kept", kept <= cont * e, "‖(I − ηZZᵀ)e‖", cited=True),
+    Fact("kept ≥ 0", kept >= 0, cited=True),
+    Fact("kept²", kept**2 <= e**2 - 2 * eta * gb**2 + eta**2 * ZZe**2, "an equality; this half is used", cited=True),
+    Fact("‖ZZᵀe‖", ZZe <= Z_s * gb, "submultiplicativity", cited=True),
+    Fact("‖ZZᵀe‖ ≥ 0", ZZe >= 0, cited=True),
+    Fact("remainder", rest <= dZs * bt, "‖(Z(k+1) − Z(k)) b(k+1)‖", cited=True),
+    Fact("residual moves", e1 <= kept + rest, "e' = (I − ηZZᵀ)e + (Z' − Z)b'", cited=True),
+    Fact("residual next ≥ 0", e1 >= 0, cited=True),
+    Fact("residual > 0", e > 0, "with residual 0 nothing moves any more", cited=True),
+    Fact("L(k)", Eq(L0, e**2 / 2), cited=True),
+    Fact("L(k+1)", Eq(L1, e1**2 / 2), cited=True),
+)
+
+
+def _drift(name: str, moved: Symbol, grown: str, c: Symbol, radius: Symbol | None) -> tuple[Step, ...]:
+    """Sum the moves of one parameter: at most c/mu in all, which the hypothesis compares with the radius."""
+    return (
+        Step(f"{name} sum", moved <= eta * c * sum1, (f"{name} moves", f"{name} so far", grown, "Σ next")),
+        Step(f"{name} cΣ", c * (eta * mu * sum1) <= c, ("Σ bound", f"c_{name} ≥ 0")),
+        Step(f"{name} μ sum", mu * moved <= c * (eta * mu * sum1), (f"{name} sum", "μ > 0")),
+        Step(f"{name} drift", mu * moved <= c, (f"{name} μ sum", f"{name} cΣ")),
+        *(() if radius is None else (Step(f"{name} radius", moved <= radius, (f"{name} drift", f"{name} 1", "μ > 0")),)),
+    )
+
+
+SHARP_PROOF = (
+    Step("λ₂ > 0", lam2 > 0),
+    Step("λ₃ > 0", lam3 > 0),
+    Step("ζ > 0", zeta > 0),
+    Step("γ₀ > 0", gamma0 > 0, ("γ > 0", "λ₂ > 0")),
+    Step("h > 0", h > 0, ("h", "γ₀ < 1")),
+    Step("G > 0", G > 0, ("G", "γ > 0", "ζ > 0")),
+    Step("x ≥ 0", x >= 0, ("x", "h > 0")),
+    Step("g > 0", gz > 0, ("g", "G > 0", "h > 0")),
+    Step("gh", Eq(gz * h, G), ("g", "h > 0")),
+    Step("xh", Eq(x * h, Xop), ("x", "h > 0")),
+    Step("K 1", Eq(K, (gamma**2 * zeta**2 + Xop**2) / (1 - gamma0) ** 2), text="its definition"),
+    Step("K 2", Eq(K, (G**2 + Xop**2) / h**2), ("K 1", "G", "h")),
+    Step("K = g² + x²", Eq(K, gz**2 + x**2), ("K 2", "g", "x", "h > 0")),
+    Step("K > 0", K > 0, ("K = g² + x²", "g > 0")),
+    Step("σ", Eq(sigma, alpha0 - delta), text="its definition"),
+    Step("σ > 0", sigma > 0, ("σ", "δ < α₀")),
+    Step("ζ", Eq(zeta, nZ + delta), text="its definition"),
+    Step("σ ≤ ζ", sigma <= zeta, ("σ", "ζ", "α₀ ≤ ‖Z(0)‖")),
+    Step("μ 1", Eq(mu, sigma**2 - lam3**2 * K), text="its definition"),
+    Step("μ", Eq(mu, sigma**2 - slip), ("μ 1", "slip")),
+    Step("slip ≥ 0", slip >= 0, ("slip", "K > 0")),
+    Step("μ ≤ σ²", mu <= sigma**2, ("μ", "slip ≥ 0")),
+    Step("μ ≤ σζ", mu <= sigma * zeta, ("μ ≤ σ²", "σ ≤ ζ", "σ > 0")),
+    Step("μ ≤ ζ²", mu <= zeta**2, ("μ ≤ σζ", "σ ≤ ζ", "ζ > 0")),
+    Step("ηζ² < 1", eta * zeta**2 < 1, ("step", "ζ > 0")),
+    Step("ημ < 1", eta * mu < 1, ("ηζ² < 1", "μ ≤ ζ²")),
+    Step("q ≥ 0", qk >= 0, ("q", "ημ < 1"), text="so the powers of q are at least 0"),
+    Step("q ≤ 1", qk <= 1, ("q", "μ > 0"), text="so the powers of q are at most 1"),
+    Step("Σ bound", eta * mu * sum1 <= 1, ("Σ", "q", "power k ≥ 0")),
+    # what holds at step s
+    Step("b hypothesis", mu * C3 >= 2 * sigma * r0, ("b", "σ > 0")),
+    Step("‖b(s) − b(0)‖", D0 <= C3, ("b drift at s", "b hypothesis", "μ > 0")),
+    Step("(i) b at s", bs <= lam3, ("triangle b at s", "‖b(s) − b(0)‖")),
+    Step("‖Z(s)‖", Z_s <= zeta, ("triangle Z", "Z drift at s", "ζ")),
+    Step("(ii) at s", sk >= sigma, ("Weyl at s", "Z drift at s", "σ")),
+    Step("γ‖A(s)‖", gamma * As <= gamma0, ("(i) A at s", "γ > 0")),
+    Step("h‖Q⁻¹‖", h * Qinv <= 1, ("Lemma 3.2", "γ‖A(s)‖", "h", "‖Q⁻¹‖ ≥ 0")),
+    Step("h‖Q⁻¹‖‖b‖", h * Qb <= bs, ("h‖Q⁻¹‖", "‖Q⁻¹‖‖b‖", "‖b(s)‖ ≥ 0")),
+    Step("h‖Q⁻¹‖‖b‖ bound", h * Qb <= lam3, ("h‖Q⁻¹‖‖b‖", "(i) b at s")),
+    Step("‖Q⁻¹‖‖b‖ ≥ 0", Qb >= 0, ("‖Q⁻¹‖‖b‖", "‖b(s)‖ ≥ 0", "‖Q⁻¹‖ ≥ 0")),
+    # gradients
+    Step("∂L/∂b", gb <= zeta * e, ("(9)", "‖Z(s)‖")),
+    Step("xh‖Q⁻¹‖‖b‖", x * (h * Qb) <= lam3 * x, ("h‖Q⁻¹‖‖b‖ bound", "x ≥ 0")),
+    Step("‖X‖‖Q⁻¹‖‖b‖", Xop * Qb <= lam3 * x, ("xh‖Q⁻¹‖‖b‖", "xh")),
+    Step("∂L/∂W", gW <= lam3 * x * e, ("(7)", "‖X‖‖Q⁻¹‖‖b‖")),
+    Step("γ‖Z‖", gamma * Z_s <= G, ("‖Z(s)‖", "G", "γ > 0")),
+    Step("γ‖Z‖‖Q⁻¹‖‖b‖ 1", gamma * Z_s * Qb <= G * Qb, ("γ‖Z‖", "‖Q⁻¹‖‖b‖ ≥ 0")),
+    Step("gh‖Q⁻¹‖‖b‖", gz * (h * Qb) <= gz * lam3, ("h‖Q⁻¹‖‖b‖ bound", "g > 0")),
+    Step("γζ‖Q⁻¹‖‖b‖", G * Qb <= lam3 * gz, ("gh‖Q⁻¹‖‖b‖", "gh")),
+    Step("γ‖Z‖‖Q⁻¹‖‖b‖", gamma * Z_s * Qb <= lam3 * gz, ("γ‖Z‖‖Q⁻¹‖‖b‖ 1", "γζ‖Q⁻¹‖‖b‖")),
+    Step("∂L/∂A", gA <= lam3 * gz * e, ("(8)", "γ‖Z‖‖Q⁻¹‖‖b‖")),
+    Step("c_W ≥ 0", cW >= 0, ("c_W", "λ₃ > 0", "x ≥ 0")),
+    Step("c_A ≥ 0", cA >= 0, ("c_A", "λ₃ > 0", "g > 0")),
+    Step("c_Z ≥ 0", cZ >= 0, ("c_Z", "λ₃ > 0", "K > 0")),
+    Step("∂L/∂W decay", gW <= cW * ps, ("∂L/∂W", "(iii) at s", "c_W", "λ₃ > 0", "x ≥ 0")),
+    Step("∂L/∂A decay", gA <= cA * ps, ("∂L/∂A", "(iii) at s", "c_A", "λ₃ > 0", "g > 0")),
+    # W and A at step k + 1
+    *_drift("W", W1, "∂L/∂W decay", cW, None),
+    Step("W radius", W1 <= cW / mu, ("W drift", "μ > 0")),
+    Step("(i) W c", Wt <= nW + cW / mu, ("W radius", "triangle W")),
+    Step("c_W h", Eq(cW, lam3 * Xop * r0 / (1 - gamma0)), ("c_W", "x", "h", "h > 0")),
+    Step("(i) W", Wt <= nW + lam3 * Xop * r0 / (1 - gamma0) / mu, ("(i) W c", "c_W h", "μ > 0")),
+    Step("A h", mu * C2 * h >= G * (lam3 * r0), ("A", "G", "h")),
+    Step("A gh", mu * C2 * h >= gz * h * (lam3 * r0), ("A h", "gh")),
+    Step("A c", mu * C2 * h >= cA * h, ("A gh", "c_A")),
+    Step("A 1", mu * C2 >= cA, ("A c", "h > 0")),
+    *_drift("A", E1, "∂L/∂A decay", cA, C2),
+    Step("(i) A", At <= lam2, ("A radius", "triangle A")),
+    # Z at step k + 1, which exists as γ‖A(k+1)‖ < 1
+    Step("γ‖A(k+1)‖", gamma * At <= gamma0, ("(i) A", "γ > 0")),
+    Step("well-posed", gamma * At < 1, ("γ‖A(k+1)‖", "γ₀ < 1")),
+    Step("ΔZ 1", gamma * At * dZs <= gamma0 * dZs, ("γ‖A(k+1)‖", "‖ΔZ‖ ≥ 0")),
+    Step("ΔZ 2", gamma * Z_s * dAs <= G * dAs, ("γ‖Z‖", "‖ΔA‖ ≥ 0")),
+    Step("ΔZ G", dZs * h <= G * dAs + Xop * dWs, ("two equilibria", "ΔZ 1", "ΔZ 2", "h")),
+    Step("ΔZ 3", dZs * h <= (gz * dAs + x * dWs) * h, ("ΔZ G", "gh", "xh")),
+    Step("ΔZ 4", dZs <= gz * dAs + x * dWs, ("ΔZ 3", "h > 0")),
+    Step("ΔA", dAs <= eta * lam3 * gz * e, ("A step", "∂L/∂A")),
+    Step("ΔW", dWs <= eta * lam3 * x * e, ("W step", "∂L/∂W")),
+    Step("gΔA", gz * dAs <= gz**2 * (eta * lam3 * e), ("ΔA", "g > 0")),
+    Step("xΔW", x * dWs <= x**2 * (eta * lam3 * e), ("ΔW", "x ≥ 0")),
+    Step("ΔZ", dZs <= K * (eta * lam3 * e), ("ΔZ 4", "gΔA", "xΔW", "K = g² + x²")),
+    Step("ΔZ c", lam3 * K * e <= cZ * ps, ("(iii) at s", "c_Z", "K > 0", "λ₃ > 0")),
+    Step("ΔZ decay", dZs <= eta * (cZ * ps), ("ΔZ", "ΔZ c")),
+    Step("Z 1", mu * delta >= cZ, ("Z", "c_Z")),
+    *_drift("Z", Y1, "ΔZ decay", cZ, delta),
+    Step("(ii)", Zt >= sigma, ("Weyl", "Z radius", "σ")),
+    # a first bound on b at step k + 1, for the remainder
+    Step("ηζ‖e‖ 1", eta * zeta * e <= eta * zeta * r0, ("(iii) at s", "power ≤ 1", "ζ > 0")),
+    Step("ηζ‖e‖ 2", mu * (eta * zeta) <= sigma * (eta * zeta**2), ("μ ≤ σζ", "ζ > 0")),
+    Step("ηζ‖e‖ 3", sigma * (eta * zeta**2) <= sigma, ("ηζ² < 1", "σ > 0")),
+    Step("ηζ‖e‖ 4", mu * (eta * zeta) <= sigma, ("ηζ‖e‖ 2", "ηζ‖e‖ 3")),
+    Step("ηζ‖e‖", mu * (eta * zeta) * r0 <= sigma * r0, ("ηζ‖e‖ 4",)),
+    Step("Δb", eta * gb <= eta * zeta * r0, ("∂L/∂b", "ηζ‖e‖ 1")),
+    Step("μΔb", mu * (eta * gb) <= mu * (eta * zeta * r0), ("Δb", "μ > 0")),
+    Step("b crude", mu * D1 <= 3 * sigma * r0, ("b moves", "b drift at s", "μΔb", "ηζ‖e‖", "μ > 0")),
+    Step("b radius", D1 <= C3, ("b crude", "b", "μ > 0")),
+    Step("(i) b", bt <= lam3, ("b radius", "triangle b")),
+    # the residual
+    Step("λ_min", eig >= sigma**2, ("eigenvalue below", "(ii) at s", "σ > 0")),
+    Step("‖Z(s)‖²", Z_s**2 <= zeta**2, ("‖Z(s)‖", "‖Z(s)‖ ≥ 0")),
+    Step("λ_max", eig <= zeta**2, ("eigenvalue above", "‖Z(s)‖²")),
+    Step("η λ_max", eta * eig < 1, ("λ_max", "ηζ² < 1")),
+    Step("contraction bound", cont <= 1 - eta * sigma**2, ("contraction", "λ_min", "η λ_max")),
+    Step("contraction e", cont * e <= (1 - eta * sigma**2) * e, ("contraction bound",)),
+    Step("ΔZ b", dZs * bt <= dZs * lam3, ("(i) b", "‖ΔZ‖ ≥ 0")),
+    Step("ΔZ λ₃", dZs * lam3 <= eta * slip * e, ("ΔZ", "slip", "λ₃ > 0")),
+    Step("remainder bound", rest <= eta * slip * e, ("remainder", "ΔZ b", "ΔZ λ₃")),
+    Step("residual", e1 <= (1 - eta * mu) * e, ("residual moves", "kept", "contraction e", "remainder bound", "μ")),
+    Step("residual q", e1 <= qk * e, ("residual", "q")),
+    Step("residual decays", e1 <= qk * ps * r0, ("residual q", "(iii) at s", "q ≥ 0")),
+    Step("L", L1 <= qk**2 * L0, ("residual q", "q ≥ 0", "residual next ≥ 0", "L(k)", "L(k+1)")),
+    Step("(iii)", L1 <= (1 - eta * mu * (2 - eta * mu)) * L0, ("L", "q")),
+    # the path of b
+    Step("η‖Z(s)‖²", eta * Z_s**2 <= 1, ("‖Z(s)‖²", "ηζ² < 1")),
+    Step("‖ZZᵀe‖²", ZZe**2 <= Z_s**2 * gb**2, ("‖ZZᵀe‖", "‖ZZᵀe‖ ≥ 0")),
+    Step("η‖ZZᵀe‖² 1", eta * ZZe**2 <= eta * (Z_s**2 * gb**2), ("‖ZZᵀe‖²",)),
+    Step("η‖ZZᵀe‖² 2", eta * Z_s**2 * gb**2 <= gb**2, ("η‖Z(s)‖²",)),
+    Step("η‖ZZᵀe‖²", eta * ZZe**2 <= gb**2, ("η‖ZZᵀe‖² 1", "η‖ZZᵀe‖² 2")),
+    Step("path 1", kept**2 <= e**2 - eta * gb**2, ("kept²", "η‖ZZᵀe‖²")),
+    Step("path 2", 2 * (kept * e) <= 2 * e**2 - eta * gb**2, ("path 1",), text="2ab ≤ a² + b²"),
+    Step("path 3", gb**2 >= sigma * e * gb, ("(9) below", "(ii) at s", "‖∂L/∂b‖ ≥ 0")),
+    Step("path 4", 2 * (kept * e) <= 2 * e**2 - eta * (sigma * e * gb), ("path 2", "path 3")),
+    Step("path 5", 2 * kept <= 2 * e - eta * (sigma * gb), ("path 4", "residual > 0")),
+    Step("path", sigma * (eta * gb) <= 2 * (e - e1) + 2 * slip * (eta * e), ("path 5", "residual moves", "remainder bound")),
+    Step("path decay", slip * (eta * e) <= slip * (eta * (ps * r0)), ("(iii) at s", "slip ≥ 0")),
+    Step("path next", sigma * D1 <= sigma * D0 + sigma * (eta * gb), ("b moves", "σ > 0")),
+    Step(
+        "b so far, next",
+        sigma * D1 <= 2 * (r0 - e1) + 2 * slip * r0 * (eta * sum1),
+        ("path next", "b so far", "path", "path decay", "Σ next"),
+    ),
+    Step("b path", sigma * D1 <= 2 * r0 + 2 * slip * r0 * (eta * sum1), ("b so far, next", "residual next ≥ 0")),
+    Step("b path 1", slip * r0 * (eta * mu * sum1) <= slip * r0, ("Σ bound", "slip ≥ 0")),
+    Step("b path μ", mu * (sigma * D1) <= mu * (2 * r0 + 2 * slip * r0 * (eta * sum1)), ("b path", "μ > 0")),
+    Step("b path 2", mu * (sigma * D1) <= 2 * r0 * (mu + slip), ("b path μ", "b path 1")),
+    Step("b path 3", sigma * (mu * D1) <= sigma * (2 * sigma * r0), ("b path 2", "μ")),
+    Step("b drift", mu * D1 <= 2 * sigma * r0, ("b path 3", "σ > 0")),
+)
+
+GD_SHARP = Theorem(
+    key="gd-relu:sharp",
+    title="gradient descent trains a ReLU implicit network: measured ‖Z‖, step up to 1/‖Z‖²",
+    source=_source("Theorem 4.4 (sharpened)"),
+    family="relu",
+    setting="gradient descent with step η on 1/2 ‖Z b − y‖², W, A and b trained",
+    measured={
+        **{s: quantity for s, quantity in MEASURED.items() if s != XF},
+        Xop: q.norm_inputs,
+        nZ: q.norm_equilibrium,
+        N: q.samples,
+    },
+    chosen={C2: free, C3: free, delta: free, eta: largest("step")},
+    monitored=_monitored("k"),
+    definitions=SHARP_DEFINITIONS,
+    hypotheses=(
+        *WELL_POSED,
+        Hypothesis("δ < α₀", delta < alpha0),
+        Hypothesis("μ > 0", mu > 0),
+        Hypothesis("b", mu * C3 >= 3 * sigma * r0),
+        Hypothesis("A", mu * C2 * (1 - gamma0) >= gamma * zeta * lam3 * r0),
+        Hypothesis("Z", mu * delta >= lam3 * K * r0),
+        Hypothesis("η > 0", eta > 0),
+        Hypothesis("step", eta < zeta**-2),
+    ),
+    conclusions=(
+        Conclusion("(i) W", Wt <= nW + lam3 * Xop * r0 / ((1 - gamma0) * mu)),
+        Conclusion("(i) A", At <= lam2),
+        Conclusion("(i) b", bt <= lam3),
+        Conclusion("(ii)", Zt >= sigma, "all but δ of the initial value is kept"),
+    ),
+    rate=Rate("(iii)", gap=eta * mu * (2 - eta * mu), per="step"),
+    facts=SHARP_FACTS,
+    proof=SHARP_PROOF,
+    references=(Reference(eta, 1 / N, "the paper's step size 1/N"),),
+    reading=(
+        "Not in the paper: a sharper form of its Theorem 4.4, proved step by step in the audit. The residual moves "
+        "by I − η Z Zᵀ and a remainder, so the step may be as large as 1/‖Z‖² and no square of it is lost; ‖Z‖ and "
+        "‖X‖ are operator norms, measured at the start; ‖W(k)‖ needs no bound of its own.",
+        "C₂, C₃ and δ bound how far A, b and Z move; μ is what the remainder leaves of σ_min(Z)².",
+        *READING,
+    ),
     settings=("eta",),
     quick=QUICK,
 )
@@ -779,7 +1121,8 @@ LIPSCHITZ_PROOF = (
     ),
     Step("γ/(1−γ₀) ≥ 0", ra > 0, ("g_a", "γ > 0", "1 − γ₀ > 0")),
     Step("A.5 ‖Z_a‖", zaF * (1 - gamma0) <= phia, ("Lemma 3.1", "1 − γ₀ > 0")),
-    Step("A.5 γ‖Z_a‖", gamma * zaF <= ra * phia, ("A.5 ‖Z_a‖", "g_a", "γ/(1−γ₀) ≥ 0")),
+    Step("A.5 γ‖Z_a‖ 1", ra * (zaF * (1 - gamma0)) <= ra * phia, ("A.5 ‖Z_a‖", "γ/(1−γ₀) ≥ 0")),
+    Step("A.5 γ‖Z_a‖", gamma * zaF <= ra * phia, ("A.5 γ‖Z_a‖ 1", "g_a")),
     Step("A.5 γ‖Z_a‖‖ΔA‖", gamma * zaF * dA <= ra * phia * dA, ("A.5 γ‖Z_a‖",)),
     Step("A.5 γ term 1", gamma * t1 <= gamma * zaF * dA, ("term 1 F", "γ > 0")),
     Step(
@@ -857,7 +1200,7 @@ sPhi, sZ5, nIA, g5, w5, l1, l2, l0, B5, X5, y5, scale, gscale = symbols(
 m5, rm, mean, rms, nA5, K5, N5, lstar, sPhi5, trace = symbols(
     "m sqrt_m mean_A rms_A norm_A_5 K N_5 lambda_star sigma_min_Phi_5 trace_G", real=True
 )
-sumA, powA, phi = symbols("neumann_sum power_l entry_Phi", real=True)
+sumA, powA, phi, nZ5, PhiF5, w52 = symbols("neumann_sum power_l entry_Phi norm_Z_5 norm_Phi_F_5 norm_W_52", real=True)
 third = 2 * sPhi / 3
 SECTION_5_FACTS = (
     *(Fact(f"{s.name} ≥ 0", s >= 0) for s in (nA, ZF, dist, sPhi, w5, X5, y5, mean, rms, nA5, N5, lstar, rm, phi)),
@@ -892,6 +1235,12 @@ SECTION_5_FACTS = (
     Fact("E‖σ(Xw)‖²", trace <= X5**2, cited=True),
     Fact("‖x_i‖ = 1", Eq(X5**2, N5), cited=True),
     Fact("N ≥ 1", N5 >= 1, cited=True),
+    Fact("‖Z‖ ≥ σ_min(Z)", nZ5 >= 2 * sPhi5 / 3, "‖Z(0)‖ ≥ σ_min(Z(0)) ≥ σ_min(Φ(0))/(1 + γ₀), γ₀ = ½", cited=True),
+    Fact("σ_min(Φ) ≥ 0", sPhi5 >= 0, cited=True),
+    Fact("‖Z‖ ≤ ‖Φ‖_F/(1−γ₀)", nZ5 <= 2 * PhiF5, "Lemma 3.1, γ₀ = ½", cited=True),
+    Fact("‖Φ‖_F ≤ ‖W‖‖X‖_F", PhiF5 <= w52 * X5, cited=True),
+    Fact("‖W(0)‖ ≤ K√m", w52 <= K5 * rm, cited=True),
+    Fact("m large for Z", m5 * lstar > 9 * K5**2 * N5, cited=True),
 )
 SECTION_5_PROOF = (
     Step("A.7 relu", gamma * (phi * minA) + phi >= 0, ("A_ij ≥ 0", "γ > 0"), text="so relu changes nothing"),
@@ -931,6 +1280,22 @@ SECTION_5_PROOF = (
         text="entries with a positive mean give ‖A(0)‖ of order m; the theorem cited is for mean zero",
     ),
     Step("5.2 ‖A(0)‖ exceeds K√m", nA5 > K5 * rm, ("m", "ones", "m large", "√m > 0")),
+    Step("5.2 σ_min(Φ)²", sPhi5**2 > 9 * (K5 * X5) ** 2 / 4, ("Chernoff", "m large for Z", "‖x_i‖ = 1")),
+    Step("5.2 σ_min(Φ)", sPhi5 > 3 * K5 * X5 / 2, ("5.2 σ_min(Φ)²", "σ_min(Φ) ≥ 0")),
+    Step(
+        "5.2 ‖Z(0)‖",
+        nZ5 <= K5 * X5,
+        (
+            "5.2 σ_min(Φ)",
+            "‖Z‖ ≥ σ_min(Z)",
+            "‖Z‖ ≤ ‖Φ‖_F/(1−γ₀)",
+            "‖Φ‖_F ≤ ‖W‖‖X‖_F",
+            "‖W(0)‖ ≤ K√m",
+        ),
+        fix=nZ5 <= 2 * (K5 * rm * X5),
+        text="‖Φ(I − γA)⁻¹‖ grows like √m by the bound on α₁; ŷ(0) does not, since b(0) is independent of Z(0)",
+    ),
+    Step("5.2 ‖Z(0)‖ exceeds K‖X‖_F", nZ5 > K5 * X5, ("5.2 σ_min(Φ)", "‖Z‖ ≥ σ_min(Z)")),
     Step("5.2 α₁²", sPhi5**2 >= rm * (rm * lstar) / 4, ("Chernoff", "m")),
     Step("(28)", 4 * sPhi5**2 / 9 >= 16 * K5 * N5 * rm, ("5.2 α₁²", "m = Ω(N²/λ*²)", "√m > 0")),
     Step("5.2 λ*", lstar <= 1, ("trace", "E‖σ(Xw)‖²", "‖x_i‖ = 1", "N ≥ 1")),
@@ -984,7 +1349,7 @@ GRADIENT_PROOF = (
     Step(
         "(29)",
         sQ > 1 - gamma0,
-        ("reverse triangle", "γ‖A‖ ≤ γ₀", "γ > 0", "‖A‖ ≤ M", "γ₀ < 1"),
+        ("reverse triangle", "γ > 0", "‖A‖ ≤ M", "γ₀ < 1"),
         fix=sQ >= 1 - gamma0,
         text="‖A‖ ≤ M allows equality; and a bound on ‖Q‖, as printed, would not make Q invertible",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -33,15 +33,20 @@ def to_json(found: Audit) -> dict[str, Any]:
             "status": found.satisfiability.status,
             "method": found.satisfiability.method,
             "witness": _witness(found.satisfiability.witness),
-            "scaling": theorem.never or None,
+            "scaling": None,
         },
-        "counterexamples": [{"instance": theorem.counterexample}] if theorem.counterexample else [],
+        "counterexamples": [_told(theorem)] if theorem.counterexample else [],
         "flaw": theorem.flaw,
         "reading": list(theorem.reading),
         "repaired": None,
         "sharp": None,
         "verdict": found.verdict.value,
     }
+
+
+def _told(theorem: Theorem) -> dict[str, Any]:
+    """A counterexample that is known in words; the tests certify it."""
+    return {"hypotheses": [], "violated": [], "instance": None, "command": None, "text": theorem.counterexample}
 
 
 def _variant(theorem: Theorem, kind: str, known: Container[str]) -> str | None:
@@ -125,7 +130,12 @@ def audited(
 
 
 def _decided(theorem: Theorem, show: Progress, pool: Pool, cached: bool) -> dict[str, Any]:
-    file = cache_folder() / f"{fingerprint(theorem)}.json"
+    return recalled(fingerprint(theorem), lambda: to_json(audit(theorem, show, pool)), cached=cached)
+
+
+def recalled(name: str, make: Callable[[], dict[str, Any]], *, cached: bool) -> dict[str, Any]:
+    """The document kept under this name, or a new one; a damaged one is made anew."""
+    file = cache_folder() / f"{name}.json"
     if cached and file.is_file():
         try:
             loaded: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -133,10 +143,10 @@ def _decided(theorem: Theorem, show: Progress, pool: Pool, cached: bool) -> dict
             file.unlink(missing_ok=True)
         else:
             return loaded
-    document = to_json(audit(theorem, show, pool))
+    made = make()
     if cached:
-        _store(file, json.dumps(document, ensure_ascii=False))
-    return document
+        _store(file, json.dumps(made, ensure_ascii=False))
+    return made
 
 
 def _store(file: Path, text: str) -> None:

@@ -143,6 +143,8 @@ def _decide(
 
     `instead` replaces hypotheses by other claims, or by nothing.
     """
+    if claim == sympy.true:
+        return Finding(Status.PROVED, "both sides are numbers")
     premises = _premises(theorem, step, instead)
     opaque = pool.decide(Problem(premises, claim).relevant(), refute=False, seconds=seconds)
     if opaque.status is Status.PROVED:
@@ -157,7 +159,7 @@ def _premises(theorem: Theorem, step: Step, instead: Mapping[str, Relational | N
     known |= {s.id: _meant(s) for s in theorem.proof}
     known |= instead
     cited = [known[source] for source in step.since if source in known]
-    return (*_signs(theorem), *(claim for claim in cited if claim is not None))
+    return (*_signs(theorem), *(claim for claim in cited if isinstance(claim, Relational)))
 
 
 def _meant(step: Step) -> Relational:

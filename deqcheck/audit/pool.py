@@ -78,7 +78,8 @@ class Worker:
             self._process = subprocess.Popen(
                 [sys.executable, "-W", "ignore", "-m", "deqcheck.audit.worker"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": path},
+                # Children are as many as the cores: none of them needs threads of its own.
+                env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
             )  # fmt: skip
         return self._process
 

@@ -1,22 +1,70 @@
-"""Z = Phi (I - gamma A)^-1 when A has no negative entry (Lemma 5.1): one factorisation, no iteration."""
+"""Equilibria without iteration: one factorisation.
+
+Without an activation z (I - M) = c. With the relu the same system is the answer where its solution has no negative
+entry, which is certain when neither M nor c has one and z M < z is possible (Lemma 5.1). Where M has a few negative
+entries it is nearly certain, and cheap to check; else it is still a good guess.
+"""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from deqcheck.equilibrium.solution import Solution
+from deqcheck.equilibrium.equation import Equation, of
+from deqcheck.equilibrium.solution import NotConverged, Solution
 from deqcheck.models.relu import ReluImplicit
 
-
-def applies(model: ReluImplicit) -> bool:
-    """Whether every entry of A is non-negative."""
-    return bool((model.A >= 0).all())
+NEARLY = 0.02
+"""M counts as nearly non-negative when this share of the sum of its absolute values is negative."""
 
 
-def solve(model: ReluImplicit, Phi: Tensor) -> Solution:
-    """Solve Z (I - gamma A) = Phi; the result is a guess like any other and is verified later."""
-    m = model.A.shape[0]
-    system = torch.eye(m, dtype=Phi.dtype, device=Phi.device) - model.gamma * model.A
-    Z = torch.linalg.solve(system, Phi, left=False)
-    return Solution(torch.relu(Z), "closed form", ())
+def applies(problem: Equation | ReluImplicit) -> bool:
+    """Whether the closed form is the equilibrium: no activation, or nothing negative."""
+    if isinstance(problem, ReluImplicit):
+        return bool((problem.A >= 0).all())
+    if isinstance(problem.phi, Tensor):
+        return False
+    if problem.phi == "identity":
+        return True
+    return problem.low is None and bool((problem.M >= 0).all()) and bool((problem.c >= 0).all())
+
+
+def nearly(equation: Equation) -> bool:
+    """Whether the linear system is a good guess for the relu: little of M is negative."""
+    if equation.phi != "relu" or equation.low is not None:
+        return False
+    total, signed = float(equation.M.abs().sum()), float(equation.M.sum())
+    return (total - signed) / 2 <= NEARLY * total
+
+
+def linear(equation: Equation) -> Tensor:
+    """phi of the solution of z (I - M) = c; not checked."""
+    m = equation.M.shape[0]
+    system = torch.eye(m, dtype=equation.M.dtype, device=equation.M.device) - equation.M
+    # A numerically singular system gives infinities, which no residual survives, and no exception.
+    Z: Tensor = torch.linalg.solve_ex(system, equation.c, left=False)[0]
+    return equation.activate(Z)
+
+
+def solve(
+    equation: Equation | ReluImplicit, start: Tensor | None = None, tolerance: float = 1e-14, limit: int = 3
+) -> Solution:
+    """Solve the linear system, check by one layer, and refine up to `limit` times where rounding was large.
+
+    The result is a guess like any other and is verified later; `start` is not needed.
+    """
+    equation, _ = of(equation, start)
+    Z = linear(equation)
+    residuals: list[float] = []
+    for count in range(1, limit + 2):
+        image = equation.layer(Z)
+        each = equation.relative(image - Z, image)
+        residuals.append(float(each.max()) if each.numel() else 0.0)
+        if equation.converged(residuals, Z, each, tolerance, 1):
+            return Solution(Z, "closed form", tuple(residuals), each, (count, 0))
+        # One layer of refinement damps what rounding left in all but the stiffest direction.
+        Z = image
+    floor = 64 * equation.floor(Z)
+    if bool((each <= torch.clamp(floor, min=tolerance)).all()):
+        return Solution(Z, "closed form", tuple(residuals), each, (count, 0))
+    raise NotConverged("the closed form", tuple(residuals), Z)

@@ -1,26 +1,67 @@
-"""Plain fixed-point iteration from Z = 0: the sequence of the papers, linear at the contraction rate."""
+"""Plain fixed-point iteration: the sequence of the papers, linear at the contraction rate."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
+import torch
 from torch import Tensor
 
+from deqcheck.equilibrium.equation import Equation, of
 from deqcheck.equilibrium.solution import NotConverged, Solution
 from deqcheck.models.relu import ReluImplicit
 
 
-def solve(model: ReluImplicit, Phi: Tensor, tolerance: float = 1e-14, limit: int = 10_000) -> Solution:
-    """Iterate until the step is below `tolerance` relative to the iterate."""
-    Z, residuals = Phi, []
-    for _ in range(limit):
-        after = model.layer(Z, Phi)
-        size = float(after.abs().max())  # not a sum of squares, which overflows first
-        residuals.append(float((after - Z).abs().max()) / size if size > 0 else 0.0)
-        Z = after
-        if residuals[-1] <= tolerance:
-            return Solution(Z, "Picard", tuple(residuals))
-        if not residuals[-1] < float("inf"):
+@dataclass(frozen=True)
+class Run:
+    """How far plain iteration got."""
+
+    Z: Tensor
+    residuals: list[float]
+    each: Tensor
+    count: int
+    done: bool
+
+
+def run(equation: Equation, Z: Tensor, tolerance: float, limit: int, slow: float | None = None) -> Run:
+    """Apply the layer to Z, which is overwritten, until it is done, at the limit, or not finite.
+
+    With `slow` it also stops when a step gains less than that factor; and while the steps gain more, the next
+    residual is measured only where the tolerance may have been reached. Each step is then little but its product.
+    """
+    after, gap = torch.empty_like(Z), torch.empty_like(Z)
+    residuals: list[float] = []
+    each = torch.zeros(Z.shape[0], dtype=Z.dtype, device=Z.device)
+    count, steps = 0, 1
+    while count < limit:
+        for _ in range(min(steps, limit - count)):
+            equation.layer(Z, out=after)
+            Z, after = after, Z
+            count += 1
+        each = equation.relative(torch.sub(Z, after, out=gap), Z)
+        residuals.append(float(each.max()) if each.numel() else 0.0)
+        if equation.converged(residuals, Z, each, tolerance):
+            return Run(Z, residuals, each, count, True)
+        if residuals[-1] == math.inf:
             break
-        # At the rounding floor the residual stops falling; the proof measures what is left.
-        if len(residuals) > 20 and residuals[-1] < 1e-12 and residuals[-1] >= min(residuals[-20:-10]):
-            return Solution(Z, "Picard", tuple(residuals))
-    raise NotConverged("Picard iteration", tuple(residuals))
+        if slow is not None and len(residuals) > 1:
+            gain = (residuals[-1] / residuals[-2]) ** (1 / steps)
+            if gain > slow:
+                break
+            steps = max(1, math.ceil(math.log(tolerance / residuals[-1]) / math.log(gain) - 0.2)) if gain > 0 else 1
+    return Run(Z, residuals, each, count, False)
+
+
+def solve(
+    equation: Equation | ReluImplicit,
+    start: Tensor | None = None,
+    tolerance: float = 1e-14,
+    limit: int = 10_000,
+) -> Solution:
+    """Apply the layer until no sample moves by more than `tolerance`, relative to its size, or than rounding."""
+    equation, start = of(equation, start)
+    found = run(equation, equation.start(start), tolerance, limit)
+    if not found.done:
+        raise NotConverged("Picard iteration", tuple(found.residuals), found.Z)
+    return Solution(found.Z, "Picard", tuple(found.residuals), found.each, (found.count, 0))

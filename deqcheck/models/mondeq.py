@@ -76,10 +76,19 @@ def _linear(d: int, n: int, rng: Generator) -> Parameters:
     return A, B, U, u
 
 
+def _signed(d: int, n: int, _rng: Generator) -> Parameters:
+    """A = B = 0, u = 0, rows e_1, -e_1, e_2, -e_2, ... of U: not a recipe of the thesis, but one to work by hand."""
+    U = np.zeros((n, d))
+    for i in range(n):
+        U[i, (i // 2) % d] = -1.0 if i % 2 else 1.0
+    return np.zeros((n, n)), np.zeros((n, n)), U, np.zeros(n)
+
+
 INITIALISATIONS: Mapping[str, Callable[[int, int, Generator], Parameters]] = {
     "small": _gaussian(0.1),
     "normal": _gaussian(1.0),
     "linear": _linear,
+    "signed": _signed,
 }
 """small and normal: N(0, 0.01) and N(0, 1), the two that Section 4.1.1 compares. The thesis names none
 for its theorems, and leaves open under which of them the conditions on lambda_0 can be met."""

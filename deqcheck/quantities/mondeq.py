@@ -64,6 +64,14 @@ def frobenius_norm_inputs(point: MonPoint, _effort: int) -> Enclosure:
     return rigor.frobenius(point.X)
 
 
+@quantity("norm_X", "‖X‖", r"\|X\|", "operator norm of the inputs", degree(0))
+def norm_inputs(point: MonPoint, _effort: int) -> Enclosure:
+    """||X||."""
+    from deqcheck import rigor
+
+    return rigor.spectral_norm(point.X)
+
+
 @quantity("N", "N", "N", "number of samples", degree(0))
 def samples(point: MonPoint, _effort: int) -> Enclosure:
     """N."""
@@ -162,6 +170,14 @@ def sigma_min_equilibrium(point: MonPoint, effort: int) -> Enclosure:
     if point.Z.shape[0] > point.Z.shape[1]:
         return Enclosure.exact(0)
     return rigor.sigma_min(point.Z, effort).widen(point.radius).maximum(0)
+
+
+@quantity("norm_Z", "‖Z(0)‖", r"\|Z(0)\|", "operator norm of the equilibrium Z(0)", degree(1))
+def norm_equilibrium(point: MonPoint, effort: int) -> Enclosure:
+    """||Z|| of the true equilibrium."""
+    from deqcheck import rigor
+
+    return rigor.spectral_norm(point.Z, effort).widen(point.radius).maximum(0)
 
 
 @quantity("norm_Z_F", "‖Z‖_F", r"\|Z\|_F", "Frobenius norm of the equilibrium", degree(1))

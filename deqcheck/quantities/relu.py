@@ -57,6 +57,22 @@ def frobenius_norm_inputs(point: ReluPoint, _effort: int) -> Enclosure:
     return rigor.frobenius(point.X)
 
 
+@quantity("norm_X", "‖X‖", r"\|X\|", "operator norm of the inputs", degree(0))
+def norm_inputs(point: ReluPoint, _effort: int) -> Enclosure:
+    """||X||."""
+    from deqcheck import rigor
+
+    return rigor.spectral_norm(point.X)
+
+
+@quantity("norm_Z", "‖Z(0)‖", r"\|Z(0)\|", "operator norm of the equilibrium Z(0)", degree(1))
+def norm_equilibrium(point: ReluPoint, effort: int) -> Enclosure:
+    """||Z||, moved by at most the distance between the computed and the true Z."""
+    from deqcheck import rigor
+
+    return rigor.spectral_norm(point.Z, effort).widen(point.radius).maximum(0)
+
+
 def _residual_after_scaling(point: ReluPoint, _value: float, beta: float) -> float:
     """The prediction is of degree two in the parameters (Z and b), the labels do not move."""
     prediction = point.model.predict(point.Z)

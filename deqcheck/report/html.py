@@ -469,6 +469,7 @@ def _result(document: Document, ident: str) -> dict[str, Any]:
         ],
         "rate": _rate(document["rate"], bool(theorem["flaw"])),
         "equilibrium": _equilibrium(document["equilibrium"]),
+        "training": _training(document.get("trajectory")),
         "plots": _plots(document, ident),
         "more_plots": _more_plots(document, ident),
         "digits": _digits(document),
@@ -540,6 +541,63 @@ def _rate(rate: Document | None, flawed: bool) -> dict[str, Any] | None:
     }
 
 
+CERTIFIED = 24
+"""Certified instants in the table of a page; the result file has them all."""
+
+
+def _training(course: Document | None) -> dict[str, Any] | None:
+    """What the run says, and its certified instants; None where the file has no more than curves."""
+    if course is None or "certified" not in course:
+        return None
+    step = course["per"] == "step"
+    unit = "step" if step else "time"
+    at = dict(zip(course["steps"], zip(course["loss"], course["bound"], strict=True), strict=True))
+    marks = course["certified"]
+    stride = max(1, -(-len(marks) // CERTIFIED))
+    shown = [m for k, m in enumerate(marks) if k % stride == 0 or k == len(marks) - 1 or not _all_hold(m)][:200]
+    measured, (start, end) = course["measured"], course["kernel_lambda_min"]
+    facts = [("Covered by the theorem", "yes" if course["covered"] else "no: its hypotheses are not certified here")]
+    if course["eta"] is not None:
+        facts.append(("Step size", number(course["eta"])))
+    facts.append(("Measured", "not visible in float64" if measured is None else number(measured["one_minus_rate"])))
+    if course["guaranteed_over_measured"] is not None:
+        facts.append(("Guaranteed / measured", decimal(course["guaranteed_over_measured"], 3)))
+    for share, when in course["reached"].items():
+        facts.append(
+            (typeset(f"Loss below {share} of L(0)"), "not reached" if when is None else f"{unit} {number(when)}")
+        )
+    if start is not None:
+        facts.append(("λ_min of the tangent kernel", f"{number(start)} → {'–' if end is None else number(end)}"))
+    how = "rounding and solver" if step else "integrator"
+    facts.append((f"Error of the loss at the end, {how}", f"about {number(course['error'][-1], 2)}"))
+    return {
+        "summary": typeset(course["conclusion"]),
+        "unit": unit.capitalize(),
+        "facts": facts,
+        "marks": [
+            {
+                "at": str(m["step"]) if step else number(m["time"]),
+                "loss": decimal(str(at[m["step"]][0]), 6) if m["step"] in at else "–",
+                "bound": decimal(str(at[m["step"]][1]), 6) if m["step"] in at else "–",
+                "verdict": _worst(m),
+                "badge": VERDICTS[_worst(m)],
+                "doubt": ", ".join(x["id"] for x in m["lines"] if x["verdict"] != "HOLDS"),
+            }
+            for m in shown
+        ],
+        "left_out": len(marks) - len(shown),
+    }
+
+
+def _all_hold(mark: Document) -> bool:
+    return all(x["verdict"] == "HOLDS" for x in mark["lines"])
+
+
+def _worst(mark: Document) -> str:
+    seen = {x["verdict"] for x in mark["lines"]}
+    return next((word for word in ("FAILS", "UNDECIDED") if word in seen), "HOLDS")
+
+
 def _equilibrium(found: Document | None) -> list[tuple[str, str]]:
     if found is None:
         return []
@@ -566,12 +624,16 @@ def _plots(document: Document, ident: str) -> list[tuple[str, Markup]]:
         words = "Both sides of each inequality; where an enclosure is wide enough to see, a bar shows it."
         plots.append((words, svg.sides(f"{ident}-sides", pairs)))
     if (course := document.get("trajectory")) is not None:
+        flow = course.get("per") == "unit time"
+        xs, x_name = (course["times"], "time") if flow else (course["steps"], "step")
+        word = "guaranteed bound" if course.get("covered", True) else "bound, not covered"
         series = (
-            svg.Curve("training loss", course["steps"], course["loss"]),
-            svg.Curve("guaranteed bound", course["steps"], course["bound"], dashed=True),
+            svg.Curve("training loss", xs, course["loss"]),
+            svg.Curve(word, xs, course["bound"], dashed=True),
         )
-        plot = svg.curves(f"{ident}-loss", "Training loss and its guaranteed bound", series, "step", "loss", log_x=True)
-        plots.append(("The loss during training and the bound that the theorem guarantees.", plot))
+        title = "Training loss and its bound"
+        plot = svg.curves(f"{ident}-loss", title, series, x_name, course.get("of", "loss"), log_x=not flow)
+        plots.append(("The loss during training and the bound on it.", plot))
     return plots
 
 

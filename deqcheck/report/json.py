@@ -36,6 +36,19 @@ def _line(line: Line) -> Json:
 
 def to_json(result: Result) -> dict[str, Any]:
     """The documented form; see result.schema.json."""
+    return {**_checked(result), **_trained(result)}
+
+
+def _trained(result: Result) -> dict[str, Any]:
+    """The training run, as a key that is there only where one was asked for."""
+    if result.trajectory is None:
+        return {}
+    from deqcheck.trajectory.value import document
+
+    return {"trajectory": document(result.trajectory)}
+
+
+def _checked(result: Result) -> dict[str, Any]:
     rate, found = result.rate, result.equilibrium
     return {
         "schema_version": SCHEMA_VERSION,

@@ -15,6 +15,8 @@ def conclusion(result: Result) -> str:
         parts.append(f"The print cannot be relied on: {result.flaw}")
     elif result.rate is not None and result.outcome is Outcome.APPLIES:
         parts.append(_rate(result, result.rate))
+    if result.trajectory is not None:
+        parts.append(result.trajectory.summary)
     return " ".join([*parts, *result.remarks])
 
 
@@ -25,7 +27,8 @@ def headline(result: Result) -> str:
     if rate is not None and rate.guaranteed:
         name = "1 − rate" if rate.per == "step" else "exponent"
         gain = f" Guaranteed {name} per {rate.per}: {enclosed(rate.one_minus_rate, 3)}."
-    return f"{result.key}: {result.verdict.value}. {_main(result)}{gain}"
+    trained = f" {result.trajectory.summary}" if result.trajectory is not None else ""
+    return f"{result.key}: {result.verdict.value}. {_main(result)}{gain}{trained}"
 
 
 def _name(result: Result) -> str:
@@ -42,6 +45,8 @@ def _main(result: Result) -> str:
             weak = sorted({q.evidence.value for q in result.quantities if q.evidence is not Evidence.PROOF})
             if weak:
                 return f"{name} {holds} here as far as this check goes; part of it is {listed(weak)}."
+            if result.trajectory is not None:
+                return f"{name} {holds} here: every {checked}hypothesis is certified, and training keeps the promise."
             return f"{name} {holds} here: hypotheses and conclusions are certified."
         case Outcome.APPLIES:
             given = f"; assumed: {listed(assumed)}" if assumed else ""
@@ -74,6 +79,8 @@ def _fails(line: Line) -> str:
 
 def _undecided(result: Result) -> str:
     open_lines = [x for x in (*result.hypotheses, *result.conclusions) if x.verdict is UNDECIDED]
+    if not open_lines:
+        return f"{_name(result)} applies, but what it promises of training was not followed to the end."
     ids = listed([line.id for line in open_lines])
     text = f"Whether {_name(result)} applies is undecided at {ids}"
     notes = sorted({line.note for line in open_lines if line.note})

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deqcheck.report import thresholds
-from deqcheck.report.number import certain, decades, enclosed, short
+from deqcheck.report.number import certain, decades, decimal, enclosed, short
 from deqcheck.report.sentence import conclusion, headline
 from deqcheck.statement import Evidence, Theorem
 from deqcheck.truth import FAILS, HOLDS, Truth
@@ -20,6 +20,7 @@ from deqcheck.verdict import Line, Outcome, Result
 
 if TYPE_CHECKING:
     from deqcheck.threshold import Threshold
+    from deqcheck.trajectory.value import Mark, Trajectory
 
 COLOUR = {HOLDS: "green", FAILS: "red", None: "dim"}
 MARK = {"HOLDS": "✓ HOLDS", "FAILS": "✗ FAILS", "UNDECIDED": "? UNDECIDED"}
@@ -66,6 +67,8 @@ def report(result: Result) -> RenderableType:
         parts.append(_section(f"Conclusions{doubt}", _lines(result.conclusions)))
     if result.rate is not None:
         parts.append(_section("Rate", _rate(result)))
+    if result.trajectory is not None:
+        parts.append(_section("Training", _training(result.trajectory)))
     if result.reading:
         parts.append(_section("How the print is read", _notes(result.reading)))
     total = sum(result.timings.values())
@@ -193,8 +196,64 @@ def _rate(result: Result) -> RenderableType:
     grid.add_row(Text(f"{name} per {rate.per}", style="dim"), f"{enclosed(rate.one_minus_rate)}  ({word})")
     unit = "steps" if rate.per == "step" else "units of time"
     grid.add_row(Text("half-life", style="dim"), f"{enclosed(rate.half_life)} {unit}")
+    if (course := result.trajectory) is not None:
+        seen = "not visible in float64" if rate.measured is None else short(rate.measured)
+        grid.add_row(Text("measured", style="dim"), seen)
+        if course.ratio is not None:
+            grid.add_row(Text("guaranteed / measured", style="dim"), decimal(course.ratio, 3))
     grid.add_row(Text("formula", style="dim"), rate.formula)
     return grid
+
+
+SHOWN = 8
+"""Certified steps in the table; the JSON has them all."""
+
+
+def _training(course: Trajectory) -> RenderableType:
+    step = course.per == "step"
+    table = _table(
+        ("step" if step else "time", "right"), ("loss", "right"), ("bound", "right"), ("", "left"), ("", "left")
+    )
+    for mark in _spread(course.marks):
+        k = course.steps.index(mark.step)
+        worst = min(mark.lines, key=lambda x: {FAILS: 0, HOLDS: 2}.get(x.truth, 1), default=None)
+        truth = HOLDS if worst is None else worst.truth
+        doubt = [x.id for x in mark.lines if x.truth is not HOLDS]
+        table.add_row(
+            f"{mark.step}" if step else short(mark.time),
+            short(course.loss[k], 6),
+            decimal(course.bound[k], 6),
+            Text(MARK[truth.value], style=_colour(truth)),
+            ", ".join(doubt),
+        )
+    facts = Table.grid(padding=(0, 2))
+    if not course.covered:
+        facts.add_row(Text("theorem", style="dim"), "not covered: its hypotheses are not certified for this run")
+    if course.eta is not None:
+        facts.add_row(Text("step size", style="dim"), short(course.eta))
+    for share, at in course.reached.items():
+        unit = "step" if step else "time"
+        when = "not reached" if at is None else f"{unit} {short(at)}"
+        facts.add_row(Text(f"loss below {share} of L(0)", style="dim"), when)
+    start, end = course.kernel_min
+    if start is not None:
+        after = "" if end is None else f", {short(end)} at the end"
+        facts.add_row(Text("λ_min of the tangent kernel", style="dim"), f"{short(start)} at the start{after}")
+    how = "rounding and solver" if step else "integrator"
+    facts.add_row(Text(f"error of the loss, {how}", style="dim"), f"about {short(course.error[-1], 2)} at the end")
+    if course.integrator:
+        done, undone = int(course.integrator["accepted"]), int(course.integrator["rejected"])
+        facts.add_row(Text("integrator", style="dim"), f"Dormand-Prince 5(4), {done} steps, {undone} rejected")
+    return Group(table, Text(""), facts)
+
+
+def _spread(marks: tuple[Mark, ...]) -> list[Mark]:
+    """A few certified instants: the first, the last, those that do not hold, and some between."""
+    if len(marks) <= SHOWN:
+        return list(marks)
+    bad = [k for k, mark in enumerate(marks) if any(x.truth is not HOLDS for x in mark.lines)][:2]
+    even = [round(j * (len(marks) - 1) / (SHOWN - 1)) for j in range(SHOWN)]
+    return [marks[k] for k in sorted({*even, *bad})]
 
 
 def summary(results: list[Result]) -> RenderableType:

@@ -1,0 +1,118 @@
+"""The equilibrium by whatever suits the equation: the one door that models, proofs and training go through.
+
+`solve(equation, start, tolerance)` looks at what is known of M and of the size:
+
+    no activation, or nothing negative             closed form
+    nearly nothing negative, q near 1, no start    the linear system as a guess, then Anderson
+    ||M|| <= q < 1                                 Anderson (Picard while that is quick)
+    sym(I - M) >= m > 0 only                       Peaceman-Rachford, with Newton where it is slow
+    nothing known                                  Anderson
+
+Large equations are iterated in float32 and polished in float64. When a method fails the next one takes over and the
+method of the solution says so: "Picard, after: Anderson acceleration did not ...". When all fail, NotConverged
+carries the residuals of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from deqcheck.equilibrium import anderson, closed_form, newton, peaceman_rachford, picard, polish
+from deqcheck.equilibrium.equation import Equation
+from deqcheck.equilibrium.solution import NotConverged, Solution
+
+LARGE = 2 * 10**8
+"""Multiplications per layer from which float32 pays."""
+SLOW_CONTRACTION = 0.7
+"""Above this contraction Picard may need hundreds of products where Anderson needs tens."""
+NEWTON_WORK = 10**13
+"""Multiplications that a last resort to Newton may take per round: a minute or so."""
+
+Attempt = Callable[[Equation, Tensor | None, float], Solution]
+
+
+def solve(equation: Equation, start: Tensor | None = None, tolerance: float = 1e-12) -> Solution:
+    """z = phi(z M + c) with every sample's relative residual at most `tolerance` (or at the rounding floor)."""
+    if not equation.finite:
+        raise NotConverged("an equation with entries that are not finite", ())
+    failures: list[NotConverged] = []
+    for attempt in _attempts(equation, start):
+        try:
+            found = attempt(equation, start, tolerance)
+        except NotConverged as failure:
+            failures.append(failure)
+            continue
+        if not failures:
+            return found
+        said = "; ".join(str(f) for f in failures)
+        history = tuple(r for f in failures for r in f.residuals) + found.residuals
+        return Solution(found.Z, f"{found.method}, after: {said}", history, found.per_sample, found.products)
+    history = tuple(r for f in failures for r in f.residuals)
+    raise NotConverged(", ".join(f.method for f in failures), history, failures[-1].Z)
+
+
+def _attempts(equation: Equation, start: Tensor | None) -> Iterator[Attempt]:
+    """The methods in order: the cheapest that suits first, the surest last."""
+    q, m = equation.contraction, equation.monotone
+    large = equation.work >= LARGE and equation.c.dtype == torch.float64
+    contracts = q is not None and q < 1
+    if closed_form.applies(equation):
+        yield closed_form.solve
+    elif start is None and (q is None or q > SLOW_CONTRACTION) and large and closed_form.nearly(equation):
+        yield _from_linear
+    if not contracts and m is not None and m > 0:
+        yield _splitting_polished if large else _splitting
+        yield _anderson
+    elif large:
+        yield _anderson_polished
+        yield _anderson
+    elif contracts and q is not None and q <= SLOW_CONTRACTION:
+        yield _picard
+    else:
+        yield _anderson
+    if contracts and q is not None and equation.low is None:
+        if q > SLOW_CONTRACTION:
+            yield _splitting
+    if equation.work * equation.M.shape[0] <= NEWTON_WORK and equation.low is None:
+        yield _newton
+    yield _picard
+
+
+def _picard(equation: Equation, start: Tensor | None, tolerance: float) -> Solution:
+    return picard.solve(equation, start, tolerance)
+
+
+def _anderson(equation: Equation, start: Tensor | None, tolerance: float) -> Solution:
+    return anderson.solve(equation, start, tolerance)
+
+
+def _anderson_polished(equation: Equation, start: Tensor | None, tolerance: float) -> Solution:
+    return polish.solve(equation, lambda e, aim: anderson.solve(e, None, aim, 300), start, tolerance)
+
+
+def _from_linear(equation: Equation, _start: Tensor | None, tolerance: float) -> Solution:
+    found = _anderson_polished(equation, closed_form.linear(equation), tolerance)
+    method = f"linear system, then {found.method}" if found.method else "linear system"
+    return Solution(found.Z, method, found.residuals, found.per_sample, found.products)
+
+
+def _splitting(equation: Equation, start: Tensor | None, tolerance: float) -> Solution:
+    return peaceman_rachford.solve(equation, start, tolerance)
+
+
+def _splitting_polished(equation: Equation, start: Tensor | None, tolerance: float) -> Solution:
+    single = equation.M.float()
+    alpha = peaceman_rachford.balanced_step(single)
+    V = peaceman_rachford.resolvent(single, alpha)
+
+    def inner(correction: Equation, aim: float) -> Solution:
+        return peaceman_rachford.solve(correction, None, aim, 1000, alpha, V=V)
+
+    return polish.solve(equation, inner, start, tolerance)
+
+
+def _newton(equation: Equation, start: Tensor | None, tolerance: float) -> Solution:
+    return newton.solve(equation, start, tolerance)
