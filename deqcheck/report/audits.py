@@ -35,7 +35,7 @@ def fails(document: Document) -> bool:
     """Whether the print has a refuted step, vacuous hypotheses or a counterexample."""
     bad = any(s["status"] == "REFUTED" for s in document["steps"])
     return is_printed(document) and (
-        bad or document["satisfiability"]["status"] == "VACUOUS" or bool(document["counterexamples"])
+        bad or document["satisfiability"]["status"] == "VACUOUS" or document["verdict"] == "false"
     )
 
 
@@ -79,12 +79,65 @@ def detail(document: Document) -> RenderableType:
         elif s["status"] == "UNPROVED":
             table.add_row("", "", Text(s["method"], style="dim"))
     parts.append(Padding(table, (0, 0, 0, 2)))
-    idle = [h["id"] for h in document["hypotheses"] if h["idle"]]
-    if idle:
-        parts.append(Padding(Text(f"idle: {listed(idle)} (no encoded step needs it)"), (0, 0, 0, 2)))
-    sat = document["satisfiability"]
-    parts.append(Padding(Text(f"hypotheses: {sat['status'].lower()} ({sat['method']})"), (0, 0, 1, 2)))
+    remark = Table(box=None, pad_edge=False, show_header=False)
+    remark.add_column(no_wrap=True)
+    for label, text in remarks(document):
+        remark.add_row(Text(label, style="bold"), Text(text))
+    parts.append(Padding(remark, (1, 0, 1, 2)))
     return Group(*parts)
+
+
+def remarks(document: Document) -> list[tuple[str, str]]:
+    """What there is to say beside the steps, worst first: a label and a sentence each."""
+    found = [("counterexample", instance(c)) for c in document["counterexamples"]]
+    hypotheses = document["hypotheses"]
+    for h in hypotheses:
+        if h["sufficient"] is False:
+            enough = f"; they follow from {h['needed']}" if h.get("needed") else ""
+            found.append((h["id"], f"does not carry what the steps citing it need{enough}"))
+        elif h.get("factor") not in (None, "1"):
+            found.append((h["id"], f"the steps citing it need only {h['needed']}"))
+    idle = [h["id"] for h in hypotheses if h["idle"]]
+    if idle:
+        found.append(("idle", f"{listed(idle)}: every step that cites it follows without it"))
+    uncited = [h["id"] for h in hypotheses if not h.get("used_by", True)]
+    if uncited:
+        found.append(("not cited", f"{listed(uncited)}: no encoded step uses it"))
+    sat = document["satisfiability"]
+    found.append(("hypotheses", f"{sat['status'].lower()} ({sat['method']})"))
+    scaling = sat.get("scaling") or {}
+    if scaling.get("never"):
+        found.append(("recipe", scaling["never"]))
+    found += [("scaling", law(x)) for x in scaling.get("laws", [])]
+    attacks = document.get("attacks", [])
+    if attacks:
+        outcomes = [a["outcome"] for a in attacks]
+        told = "; ".join(f"{outcomes.count(o)} × {o}" for o in dict.fromkeys(outcomes) if ":" not in o)
+        impossible = sum(":" in o for o in outcomes)
+        found.append(("attacks", told + (f"; {impossible} × not possible" if impossible else "")))
+    found += [(kind, document[kind]) for kind in ("repaired", "sharp") if document.get(kind)]
+    return found
+
+
+def instance(c: Document) -> str:
+    """A counterexample in a sentence, with the command that shows it."""
+    said = str(c["text"])
+    if c.get("command"):
+        grade = "certified" if c["certified"] else "estimated from samples"
+        broken = listed([v["id"] for v in c["violated"]])
+        said = f"every hypothesis holds and {broken} fails ({grade}): {c['command']}" + (f" ({said})" if said else "")
+    return said
+
+
+def law(x: Document) -> str:
+    """One scaling law: predicted and measured exponents, and what they say."""
+    letter = {"width": "m", "samples": "N"}[x["vary"]]
+    said, seen = x["predicted"], x["measured"]
+    confirmed = "confirmed" if x["confirmed"] else "not confirmed"
+    return (
+        f"{x['hypothesis']}: larger side {letter}^{said['larger']} (measured {seen['larger']}), smaller side "
+        f"{letter}^{said['smaller']} (measured {seen['smaller']}), {confirmed}; {x['says']}"
+    )
 
 
 def _at(witness: dict[str, str] | None) -> str:
@@ -124,15 +177,18 @@ def _rows(d: Document) -> list[str]:
             kind = "does not follow" if s["status"] == "REFUTED" else "misprint"
             repair = f"{s['fix']}" if s["fix"] else (f"`{d['repaired']}`" if d["repaired"] else "")
             rows.append(_row(f"`{key}` {s['id']}", f"{kind}: {s['claim']}. {s['text']}", _at(s["witness"]), repair))
-    for c in d["counterexamples"]:
-        rows.append(_row(f"`{key}`", "counterexample", c["instance"], f"`{d['repaired']}`" if d["repaired"] else ""))
-    if d["satisfiability"]["status"] == "VACUOUS":
-        rows.append(_row(f"`{key}`", "the hypotheses contradict the lemmas", d["satisfiability"]["method"], ""))
-    if d["satisfiability"]["scaling"]:
-        rows.append(
-            _row(f"`{key}`", "the paper's recipe never meets the hypotheses", d["satisfiability"]["scaling"], "")
-        )
-    rows += [_row(f"`{key}` {h['id']}", "idle: no encoded step needs it", "", "") for h in d["hypotheses"] if h["idle"]]
+    repair = f"`{d['repaired']}`" if d["repaired"] else ""
+    for label, text in remarks(d):
+        if label in ("attacks", "repaired", "sharp") or (label == "hypotheses" and not text.startswith("vacuous")):
+            continue
+        if label == "counterexample":
+            # The many instances of one failure are one finding.
+            if not any(row.startswith(f"| `{key}` | counterexample") for row in rows):
+                rows.append(_row(f"`{key}`", "counterexample", text, repair))
+        elif label == "hypotheses":
+            rows.append(_row(f"`{key}`", "the hypotheses contradict the lemmas", text, repair))
+        else:
+            rows.append(_row(f"`{key}`", f"{label}: {text}", "", ""))
     return rows
 
 

@@ -149,7 +149,7 @@ AUDIT: Document = {
         },
         "counterexamples": {
             "type": "array",
-            "items": {"type": "object", "required": ["instance"], "properties": {"instance": _TEXT}},
+            "items": {"type": "object", "required": ["text"], "properties": {"text": _TEXT}},
         },
         "flaw": _TEXT,
         "repaired": {"type": ["string", "null"]},
@@ -732,14 +732,6 @@ def _audit(document: Document, ident: str) -> dict[str, Any]:
     name = document["theorem"]["source"].rpartition(", ")[2]
     found = document["verdict"]
     verdict = {"sound": "HOLDS", "misprinted": "HOLDS", "open": "UNDECIDED"}.get(found, "FAILS")
-    instances = " ".join(f"Counterexample: {c['instance']}" for c in document["counterexamples"])
-    idle = [h["id"] for h in document["hypotheses"] if h["idle"]]
-    sat = document["satisfiability"]
-    facts = [("hypotheses", f"{sat['status'].lower()} ({sat['method']})")]
-    if idle:
-        facts.append(("idle", ", ".join(idle)))
-    if document["repaired"]:
-        facts.append(("repair", document["repaired"]))
     return {
         "kind": "audit",
         "ident": ident,
@@ -752,9 +744,9 @@ def _audit(document: Document, ident: str) -> dict[str, Any]:
         "badge": {"HOLDS": "✓", "FAILS": "✗", "UNDECIDED": "?"}[verdict] + f" {found}",
         "outcome_words": audits.WORDS[found],
         "loud": False,
-        "conclusion": typeset(f"{audits.headline(document)} {document['flaw']} {instances}".strip()),
+        "conclusion": typeset(f"{audits.headline(document)} {document['flaw']}".strip()),
         "tightest": None,
-        "facts": facts,
+        "facts": audits.remarks(document),
         "steps": [
             {
                 "id": s["id"],
