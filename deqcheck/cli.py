@@ -415,6 +415,7 @@ def audit(
     _check_outputs(json_file, html_file, findings_file)
     with _progress(quiet) as advance:
         from deqcheck import library
+        from deqcheck.audit.document import content
         from deqcheck.audit.pool import Pool
         from deqcheck.dossier import dossier
 
@@ -440,7 +441,7 @@ def audit(
     if findings_file is not None:
         from deqcheck.report.write import write_atomically
 
-        write_atomically(findings_file, audits.findings(documents))
+        write_atomically(findings_file, audits.findings(documents, content(*wanted)))
     raise typer.Exit(FAILED if any(audits.fails(d) for d in documents) and not exit_zero else OK)
 
 

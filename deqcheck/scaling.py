@@ -46,12 +46,12 @@ class Law:
     @property
     def says(self) -> str:
         """Which side wins, in words."""
-        size = {"width": "width", "samples": "number of samples"}[self.vary]
+        size, letter = {"width": ("width", "m"), "samples": ("number of samples", "N")}[self.vary]
         if self.larger > self.smaller:
-            return f"helped: a larger {size} helps, the margin grows as {self.larger - self.smaller}"
+            return f"a larger {size} helps: the margin grows as {letter}^({self.larger - self.smaller})"
         if self.larger == self.smaller:
-            return f"alike: both sides grow alike, so no {size} helps or hurts"
-        return f"hurt: a larger {size} hurts, the margin shrinks as {self.smaller - self.larger}"
+            return f"both sides grow alike: no {size} helps or hurts"
+        return f"a larger {size} hurts: the margin shrinks as {letter}^(-{self.smaller - self.larger})"
 
     def document(self) -> dict[str, Any]:
         """The JSON form."""

@@ -215,6 +215,12 @@ vDv, vUv, rest, nU_t, s_inv, nU_1, L_R, spent, surplus, e_surplus = symbols(
 )
 # m (1 + gamma)^2, and its product with log((L_0 - L*)/eps), which the printed times divide.
 cap, need = symbols("cap need", real=True)
+# Sharper than (33): sqrt(m), the 2-norm and inf-norm of sigma(A), how far A has moved and a bound for it.
+rm, S2, S_inf, reach, lam_wide, move, root_move, span, lam_path = symbols(
+    "sqrt_m norm_sigma_2 norm_sigma_inf reach_any lambda_wide moved_A root_move span lambda_path", real=True
+)
+# T(eps) and the sharper time, alone and times 2 kappa; the positive part of the logarithm.
+t_low, t_wide, k_low, k_wide, spent_plus = symbols("time_low time_wide ktime_low ktime_wide log_plus", real=True)
 
 FLOW_SIGNS = (
     Fact("m ≥ 1", m >= 1),
@@ -237,6 +243,28 @@ SPECTRUM = (
     Fact("σ_min(U⁻¹)", Eq(s_inv * nU_t, 1), cited=True),
     Fact("‖U‖₂ ≤ √m ‖U‖₁", nU_t**2 <= m * nU_1**2, cited=True),
     Fact("‖U‖₁", Eq(nU_1, (1 - gamma * sjj) + gamma * off), "the largest column sum of |I − γσ|", cited=True),
+    Fact("√m ≥ 0", rm >= 0),
+    Fact("‖σ‖₂ ≥ 0", S2 >= 0),
+    Fact("‖U₀‖ > 0", nU > 0),
+    Fact("√m", Eq(rm**2, m), cited=True),
+    Fact("‖σ‖∞", S_inf <= m, "m entries in a row, none above 1", cited=True),
+    Fact("‖σ‖₂² ≤ ‖σ‖₁‖σ‖∞", S2**2 <= (sjj + off) * S_inf, cited=True),
+    Fact("triangle", nU_t <= 1 + gamma * S2, "U = I − γσ(A)", cited=True),
+    Fact("1 + γ√m", Eq(reach, 1 + gamma * rm), "an abbreviation", cited=True),
+    Fact("1/(1+γ√m)²", Eq(lam_wide * reach**2, 1), "the definition", cited=True),
+    Fact("softmax is ½-Lipschitz", nU_t <= nU + gamma / 2 * move, "‖U_t − U₀‖ ≤ γ‖σ(A_t) − σ(A₀)‖_F", cited=True),
+    Fact("path", move**2 <= root_move**2, "‖A_t − A₀‖² ≤ t ∫‖dA/dt‖² ≤ t(L₀ − L*)", cited=True),
+    Fact("√(t(L₀ − L*))", Eq(root_move**2, horizon * (L0 - Ls)), cited=True),
+    Fact("root ≥ 0", root_move >= 0, cited=True),
+    Fact("‖A_t − A₀‖ ≥ 0", move >= 0, cited=True),
+    Fact("‖U₀‖ + γ/2 √", Eq(span, nU + gamma / 2 * root_move), "an abbreviation", cited=True),
+    Fact("(‖U₀‖ + γ/2 √)⁻²", Eq(lam_path * span**2, 1), "the definition", cited=True),
+    Fact("t ≥ 0", tol >= 0),
+    Fact("log₊ ≥ 0", spent_plus >= 0),
+    Fact("T(ε) printed", Eq(k_low, cap * spent_plus), "the definition, times 2κ", cited=True),
+    Fact("T(ε) sharper", Eq(lam_wide * k_wide, spent_plus), "the definition, times 2κ", cited=True),
+    Fact("2κT", Eq(k_low, 2 * kappa * t_low), cited=True),
+    Fact("2κT sharper", Eq(k_wide, 2 * kappa * t_wide), cited=True),
     Fact("λ_T attained", Eq(lam_inf, lam_t), "a continuous function on [0, T], at its smallest", cited=True),
     Fact("0 ≤ T", lamD >= lam_inf, "t = 0 belongs to [0, T]", cited=True),
 )
@@ -260,6 +288,51 @@ SPECTRUM_STEPS = (
     Step("λ_T ≥", lam_inf >= lam_low, since=("(33)", "λ_T attained")),
     Step("(30)", lam_inf > 0, since=("λ_T ≥", "λ_low > 0")),
     Step("λ_min(D₀) ≥", lamD >= lam_low, since=("λ_T ≥", "0 ≤ T")),
+    # Not of the paper: (33) loses a factor where it goes through the 1-norm.
+    Step("sharper ‖σ‖₂²", S2**2 <= m, since=("‖σ‖₂² ≤ ‖σ‖₁‖σ‖∞", "softmax", "‖σ‖∞")),
+    Step("sharper ‖σ‖₂", S2 <= rm, since=("sharper ‖σ‖₂²", "√m")),
+    Step("sharper ‖U‖₂", nU_t <= reach, since=("triangle", "sharper ‖σ‖₂", "1 + γ√m", "γ > 0")),
+    Step("sharper σ_min", s_inv * reach >= 1, since=("sharper ‖U‖₂", "σ_min(U⁻¹)")),
+    Step("sharper square", s_inv**2 * reach**2 >= 1, since=("sharper σ_min",)),
+    Step("sharper 1 + γ√m > 0", reach > 0, since=("1 + γ√m", "γ > 0")),
+    Step("sharper s²", s_inv**2 >= lam_wide, since=("sharper square", "1/(1+γ√m)²", "sharper 1 + γ√m > 0")),
+    Step("sharper λ", lam_t >= lam_wide, since=("(32) σ_min", "sharper s²")),
+    Step("sharper √m ≥ 1", rm >= 1, since=("√m",)),
+    Step("sharper 1 + γ√m", reach <= rm * (1 + gamma), since=("1 + γ√m", "sharper √m ≥ 1", "γ > 0")),
+    Step(
+        "sharper (1 + γ√m)²",
+        reach**2 <= cap,
+        since=("sharper 1 + γ√m", "sharper 1 + γ√m > 0", "√m", "m(1+γ)²"),
+    ),
+    Step(
+        "sharper than printed",
+        lam_wide >= lam_low,
+        since=("sharper (1 + γ√m)²", "1/(1+γ√m)²", "printed bound", "sharper 1 + γ√m > 0", "m(1+γ)² > 0"),
+        text="by m(1+γ)²/(1+γ√m)², which tends to (1+γ)²/γ² for wide layers",
+    ),
+    Step("path ‖A_t − A₀‖", move <= root_move, since=("path", "root ≥ 0")),
+    Step(
+        "path ‖U_t‖",
+        nU_t <= span,
+        since=("softmax is ½-Lipschitz", "path ‖A_t − A₀‖", "‖U₀‖ + γ/2 √", "γ > 0"),
+    ),
+    Step("path σ_min", s_inv * span >= 1, since=("path ‖U_t‖", "σ_min(U⁻¹)")),
+    Step("path square", s_inv**2 * span**2 >= 1, since=("path σ_min",)),
+    Step("path > 0", span > 0, since=("path ‖U_t‖",)),
+    Step("path s²", s_inv**2 >= lam_path, since=("path square", "(‖U₀‖ + γ/2 √)⁻²", "path > 0")),
+    Step("path λ", lam_t >= lam_path, since=("(32) σ_min", "path s²")),
+    Step("T(ε) log", Eq(lam_low * k_low, spent_plus), since=("T(ε) printed", "printed bound")),
+    Step("T(ε) ≥ 0", k_low >= 0, since=("T(ε) printed", "m(1+γ)² > 0")),
+    Step("T(ε) λ", lam_low * k_low <= lam_wide * k_low, since=("sharper than printed", "T(ε) ≥ 0")),
+    Step("T(ε) λ > 0", lam_wide > 0, since=("sharper than printed", "λ_low > 0")),
+    Step(
+        "T(ε) times 2κ",
+        k_wide <= k_low,
+        since=("T(ε) λ", "T(ε) log", "T(ε) sharper", "T(ε) λ > 0"),
+    ),
+    Step("T(ε) ≤", t_wide <= t_low, since=("T(ε) times 2κ", "2κT", "2κT sharper", "κ > 0")),
+    Step("T(ε) printed ≥ 0", t_low >= 0, since=("T(ε) ≥ 0", "2κT", "κ > 0")),
+    Step("T(ε) both", t_wide <= (1 + tol) * t_low, since=("T(ε) ≤", "T(ε) printed ≥ 0")),
 )
 # The inverse of U, and where the PL inequality is known.
 INVERSE = (

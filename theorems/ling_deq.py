@@ -74,7 +74,7 @@ W_1, U_1, a_1, sig_1, lam_1 = symbols("W_1 U_1 a_1 sigma_1 lambda_1", real=True)
 # B.1 (3): one step from tau to tau+1; G_W, ... are the gradients at tau.
 G_W, G_U, G_a, e_Z, e_W, e_U, e_a, e_y = symbols("G_W G_U G_a e_Z e_W e_U e_a e_y", real=True)
 Phi_0, Phi_1, in_2, in_3, eGe, lam_tau, C1 = symbols("Phi_0 Phi_1 in_2 in_3 eGe lambda_tau C_1", real=True)
-n = symbols("n", real=True)
+n, Z_F, v_w = symbols("n Z_F v", real=True)
 # Section 2.3: least eigenvalues of H_2 and H_3, and r^T H r.
 lam_2, lam_3, rHr = symbols("lambda_2 lambda_3 rHr", real=True)
 # Abbreviations that keep the polynomials small.
@@ -92,7 +92,10 @@ FACTS = (
     Fact("‖X‖ > 0", XF > 0, "(10) divides by it"),
     Fact("‖r₀‖ ≥ 0", r0 >= 0),
     _cited("n ≥ 1", n >= 1, "there is a sample"),
-    _cited("λ₀ ≤ ‖Z‖²/n", n * lam0 <= (c_a * XF) ** 2, "trace of G(0), and (15) at s = 0"),
+    _cited("v", Eq(v_w, 1 - rho_w, evaluate=False), "abbreviation"),
+    _cited("trace", n * lam0 <= Z_F**2, "n eigenvalues of G(0), trace ‖Z(0)‖_F²"),
+    _cited("(15) at 0", Z_F <= c_a * XF, "(15) at s = 0"),
+    _cited("‖Z(0)‖ ≥ 0", Z_F >= 0, "a norm"),
     # Lemma 8
     _cited("W(s)", W_s <= rho_w, "assumed in Lemma 8"),
     _cited("U(s)", U_s <= rho_u, "assumed in Lemma 8"),
@@ -403,6 +406,27 @@ def _theorem_1(factor: int) -> tuple[Step, ...]:
     )
 
 
+def _forced(factor: int) -> tuple[Step, ...]:
+    """What (9) with `factor` forces, whatever the width: the a of Assumption 1 has norm close to 1."""
+    return (
+        Step("(9) c_w", lam0 >= factor * c_w**2 * XF**2, ("(9)",)),
+        Step("(9) λ₀ above", n * lam0 <= (c_a * XF) ** 2, ("trace", "(15) at 0", "‖Z(0)‖ ≥ 0")),
+        Step("(9) c_u c_a", lam0 >= factor * (c_u * c_a) ** 2 * XF**2, ("(9) c_w", "c_w")),
+        Step("(9) times n", n * factor * (c_u * c_a) ** 2 * XF**2 <= n * lam0, ("(9) c_u c_a", "n ≥ 1")),
+        Step("(9) both", n * factor * c_u**2 * (c_a * XF) ** 2 <= (c_a * XF) ** 2, ("(9) times n", "(9) λ₀ above")),
+        Step("(9) n c_u²", factor * n * c_u**2 <= 1, ("(9) both", "c_a > 0")),
+        Step("(9) v", factor * n * (c_u * v_w) ** 2 <= v_w**2, ("(9) n c_u²",)),
+        Step("(9) ρ̄_a", Eq(rho_a, c_u * v_w), ("c_u(1 − ρ̄_w)", "v")),
+        Step("(9) ρ̄_a²", factor * n * rho_a**2 <= v_w**2, ("(9) v", "(9) ρ̄_a")),
+        Step(
+            "(9) forces",
+            factor * n * rho_a**2 <= (1 - rho_w) ** 2,
+            ("(9) ρ̄_a²", "v"),
+            text="not printed: ‖a(0)‖ + δ ≤ (1 − ρ̄_w)/(2√n) with the printed 4",
+        ),
+    )
+
+
 def _corrected(proof: tuple[Step, ...]) -> tuple[Step, ...]:
     """The same chain with every misprint put right."""
     return tuple(replace(step, claim=step.fix, fix=None) if step.fix is not None else step for step in proof)
@@ -460,7 +484,7 @@ LING_GD = Theorem(
     ),
     rate=Rate("(iii)", gap=eta * lam0 / 2, per="step"),
     facts=FACTS,
-    proof=(*LEMMA_8, *_theorem_1(4)),
+    proof=(*LEMMA_8, *_theorem_1(4), *_forced(4)),
     reading=(
         "Theorem 1 needs Condition 1 only; Assumptions 1 and 2 are the paper's way to Condition 1.",
         "The proof ends with λ₀ − 4C₂ ≥ λ₀/2, C₂ = (c_w² + c_u²)‖X‖_F², by (9); that needs 8 in place "
@@ -480,7 +504,7 @@ LING_GD_REPAIRED = replace(
     title="gradient descent trains a vanilla DEQ to zero loss, with the constant that the proof needs",
     source=_source("Theorem 1 with 8 in (9)"),
     hypotheses=_condition_1(8),
-    proof=_corrected((*LEMMA_8, *_theorem_1(8))),
+    proof=_corrected((*LEMMA_8, *_theorem_1(8), *_forced(8))),
     flaw="",
     conclusions=(
         Conclusion("(i)", Wt < 1, "the equilibrium exists throughout training"),
@@ -490,6 +514,281 @@ LING_GD_REPAIRED = replace(
         LING_GD.reading[0],
         "(9) has 8 in place of 4: the last step of the proof needs λ₀ ≥ 8C₂. (ii) is not strict, as in the proof.",
     ),
+)
+
+# --- a sharper statement ---------------------------------------------------------------------------
+
+# Measured besides: z_0 = ||Z(0)||, x_0 = ||X||, both operator norms. Chosen: radii delta for W, delta_a for a, zeta for
+# Z; h, the part of 1/||Z||^2 that the step may use. ||e|| is the residual at tau, p = (1 - eta mu)^tau, D_. the distance
+# from the start at tau and D_.' at tau+1, kept = ||(I - eta G) e||, rest = ||(Z(tau+1) - Z(tau))^T a(tau+1)||.
+z_0, x_0, delta_a, zeta, h = symbols("z_0 x_0 delta_a zeta h", real=True)
+sig, zb, slip, mu, k_Z, gam, k_a1 = symbols("sigma z C mu k_Z gamma k_1", real=True)
+e_s, e_1, p_s, q_s, sum_0, sum_1, kept, rest = symbols("e e_1 p q Sigma_0 Sigma_1 kept rest", real=True)
+D_W, D_a, D_Z, D_W1, D_a1, D_Z1, Z_1 = symbols("D_W D_a D_Z D_W' D_a' D_Z' Z_1", real=True)
+WZ, UX, Ge, cont, eig, sig_s = symbols("WZ UX Ge cont eig sigma_s", real=True)
+
+SHARP_DEFINITIONS = {
+    rho_w: nW + delta,
+    rho_a: na + delta_a,
+    c_u: rho_a / (1 - rho_w),
+    sig: sqrt(lam0) - zeta,
+    zb: z_0 + zeta,
+    k_Z: c_u / (1 - rho_w) * (zb**2 + x_0**2),
+    slip: c_u**2 * (zb**2 + x_0**2),
+    mu: sig**2 - slip,
+    gam: 1 - h / 2,
+}
+
+SHARP_FACTS = (
+    Fact("‖W(0)‖ ≥ 0", nW >= 0),
+    Fact("‖a(0)‖ ≥ 0", na >= 0),
+    Fact("‖X‖ ≥ 0", x_0 >= 0),
+    Fact("‖r₀‖ ≥ 0", r0 >= 0),
+    Fact("λ₀ ≥ 0", lam0 >= 0),
+    Fact("‖Z(0)‖ ≥ 0", z_0 >= 0),
+    _cited("λ₀ ≤ ‖Z(0)‖²", lam0 <= z_0**2, "the least eigenvalue of G(0) and the largest"),
+    # the induction hypothesis at tau
+    _cited("W at τ", W_s <= rho_w, "induction; ‖W(0)‖ at τ = 0"),
+    _cited("a at τ", a_s <= rho_a, "induction; ‖a(0)‖ at τ = 0"),
+    _cited("Z at τ", Z_s <= zb, "induction: ‖Z(τ) − Z(0)‖ ≤ ζ; ‖Z(0)‖ at τ = 0"),
+    _cited("σ at τ", sig_s >= sig, "induction: Weyl, ‖Z(τ) − Z(0)‖ ≤ ζ; √λ₀ at τ = 0"),
+    _cited("e at τ", e_s <= p_s * r0, "induction; p = 1 at τ = 0"),
+    _cited("W so far", D_W <= c_u * zb * r0 * (eta * sum_0), "induction; 0 at τ = 0"),
+    _cited("Z so far", D_Z <= k_Z * r0 * (eta * sum_0), "induction; 0 at τ = 0"),
+    _cited(
+        "a so far",
+        gam * sig * D_a <= r0 - e_s + slip * r0 * (eta * sum_0),
+        "induction; 0 ≤ 0 at τ = 0",
+    ),
+    _cited("Σ", Eq(eta * mu * sum_0, 1 - p_s, evaluate=False), "Σ₀ = 1 + q + … + q^(τ−1), p = q^τ"),
+    _cited("Σ₀ ≥ 0", sum_0 >= 0, "a sum of powers of q ≥ 0"),
+    _cited("Σ next", Eq(sum_1, sum_0 + p_s, evaluate=False), "one more term"),
+    _cited("q", Eq(q_s, 1 - eta * mu, evaluate=False), "abbreviation"),
+    _cited("p ≥ 0", p_s >= 0, "a power of q ≥ 0"),
+    _cited("e ≥ 0", e_s >= 0, "a norm"),
+    _cited("e next ≥ 0", e_1 >= 0, "a norm"),
+    _cited("‖W‖ at τ ≥ 0", W_s >= 0, "a norm"),
+    _cited("‖a‖ at τ ≥ 0", a_s >= 0, "a norm"),
+    _cited("‖Z‖ at τ ≥ 0", Z_s >= 0, "a norm"),
+    _cited("J⁻¹ ≥ 0", J_inv >= 0, "a norm"),
+    _cited("R ≥ 0", R_s >= 0, "a norm"),
+    _cited("kept ≥ 0", kept >= 0, "a norm"),
+    _cited("‖∇a‖ ≥ 0", g_a >= 0, "a norm"),
+    _cited("‖Ge‖ ≥ 0", Ge >= 0, "a norm"),
+    _cited("‖ΔZ‖ ≥ 0", d_Z >= 0, "a norm"),
+    # one step; V has the columns e_i b_i of Lemma 2, ||V||_F <= R ||e||
+    _cited("Neumann", J_inv * (1 - W_s) <= 1, "‖D(I ⊗ W)‖ ≤ ‖W‖ < 1"),
+    _cited("R", R_s <= a_s * J_inv, "‖b_i‖ ≤ ‖a‖ ‖J⁻¹‖, slopes 0 or 1"),
+    _cited("∇W", g_W <= Z_s * R_s * e_s, "∇_W = V Zᵀ"),
+    _cited("ΔW Z", WZ <= eta * (Z_s**2 * R_s * e_s), "ΔW Z = −η V ZᵀZ"),
+    _cited("ΔU X", UX <= eta * (x_0**2 * R_s * e_s), "ΔU X = −η V XᵀX"),
+    _cited("W moves", D_W1 <= D_W + eta * g_W, "triangle inequality"),
+    _cited("a moves", D_a1 <= D_a + eta * g_a, "triangle inequality, ∇_a = Z e"),
+    _cited("Z moves", D_Z1 <= D_Z + d_Z, "triangle inequality"),
+    _cited("triangle W", W_1 <= nW + D_W1, "triangle inequality"),
+    _cited("triangle a", a_1 <= na + D_a1, "triangle inequality"),
+    _cited("triangle Z", Z_1 <= z_0 + D_Z1, "triangle inequality"),
+    _cited("layers", d_Z <= W_1 * d_Z + WZ + UX, "φ is 1-Lipschitz; triangle inequality"),
+    _cited("Weyl", sig_1 >= sqrt(lam0) - D_Z1, "Weyl, at τ + 1"),
+    _cited("λ = σ²", Eq(lam_1, sig_1**2, evaluate=False), "λ_{τ+1} = σ_min(Z(τ+1))², m ≥ n as λ₀ > 0"),
+    _cited("eigenvalue below", eig >= sig_s**2, "every eigenvalue of G(τ)"),
+    _cited("eigenvalue above", eig <= Z_s**2, "every eigenvalue of G(τ)"),
+    _cited("contraction", cont <= Max(1 - eta * eig, eta * eig - 1), "‖I − ηG‖ is at some eigenvalue"),
+    _cited("kept", kept <= cont * e_s, "‖(I − ηG)e‖"),
+    _cited("kept²", Eq(kept**2, e_s**2 - 2 * eta * g_a**2 + eta**2 * Ge**2, evaluate=False), "‖Ze‖² = eᵀGe"),
+    _cited("Ge", Ge <= Z_s * g_a, "Ge = Zᵀ(Ze)"),
+    _cited("∇a below", g_a >= sig_s * e_s, "‖Ze‖ ≥ σ_min(Z)‖e‖"),
+    _cited("∇a above", g_a <= Z_s * e_s, "‖Ze‖ ≤ ‖Z‖‖e‖"),
+    _cited("k₁", Eq(k_a1, gam * (eta * g_a), evaluate=False), "abbreviation"),
+    _cited("remainder", rest <= a_1 * d_Z, "(ΔZ)ᵀa(τ+1)"),
+    _cited("e moves", e_1 <= kept + rest, "e(τ+1) = (I − ηG)e + (ΔZ)ᵀa(τ+1)"),
+    _cited("Φ(τ)", Eq(Phi_0, e_s**2 / 2, evaluate=False), "the loss"),
+    _cited("Φ(τ+1)", Eq(Phi_1, e_1**2 / 2, evaluate=False), "the loss"),
+)
+
+SHARP_PROOF = (
+    # constants
+    Step("1 − ρ̄_w > 0", 1 - rho_w > 0, ("ρ̄_w < 1",)),
+    Step("ρ̄_a > 0", rho_a > 0),
+    Step("c_u(1 − ρ̄_w)", Eq(c_u * (1 - rho_w), rho_a), ("ρ̄_w < 1",), text="definition of c_u"),
+    Step("c_u > 0", c_u > 0, ("c_u(1 − ρ̄_w)", "ρ̄_a > 0", "ρ̄_w < 1")),
+    Step("k(1 − ρ̄_w)", Eq(k_Z * (1 - rho_w), c_u * (zb**2 + x_0**2)), ("ρ̄_w < 1",), text="definition of k"),
+    Step("σ > 0", sig > 0, ("ζ < σ₀",)),
+    Step("z > 0", zb > 0),
+    Step("k ≥ 0", k_Z >= 0, ("k(1 − ρ̄_w)", "c_u > 0", "ρ̄_w < 1")),
+    Step("C", Eq(slip, c_u**2 * (zb**2 + x_0**2)), text="definition of C"),
+    Step("C ≥ 0", slip >= 0, ("C",)),
+    Step("kρ̄_a 1", Eq(rho_a * k_Z, c_u * (k_Z * (1 - rho_w))), ("c_u(1 − ρ̄_w)",)),
+    Step("kρ̄_a", Eq(rho_a * k_Z, slip), ("kρ̄_a 1", "k(1 − ρ̄_w)", "C")),
+    Step("μ", Eq(mu, sig**2 - slip), text="definition of μ"),
+    Step("√λ₀ ≤ z₀", sqrt(lam0) <= z_0, ("λ₀ ≤ ‖Z(0)‖²",)),
+    Step("σ ≤ z", sig <= zb, ("√λ₀ ≤ z₀",)),
+    Step("γ", Eq(gam, 1 - h / 2), text="definition of γ"),
+    Step("γ > 0", gam > 0, ("γ", "h ≤ 1")),
+    Step("ηz²", eta * zb**2 < h, ("step", "z > 0")),
+    Step("σ² ≤ z²", sig**2 <= zb**2, ("σ ≤ z", "σ > 0")),
+    Step("ησ²", eta * sig**2 <= eta * zb**2, ("σ² ≤ z²",)),
+    Step("ημ", eta * mu <= eta * sig**2, ("μ", "C ≥ 0")),
+    Step("ημ < 1", eta * mu < 1, ("ημ", "ησ²", "ηz²", "h ≤ 1")),
+    Step("q ≥ 0", q_s >= 0, ("q", "ημ < 1")),
+    # sums
+    Step("Σ closed", Eq(eta * mu * sum_1, 1 - q_s * p_s), ("Σ", "Σ next", "q")),
+    Step("Σ bound", mu * (eta * sum_1) <= 1, ("Σ closed", "q ≥ 0", "p ≥ 0")),
+    Step("Σ₀ bound", mu * (eta * sum_0) <= 1, ("Σ", "p ≥ 0")),
+    # the gradients at tau
+    Step("J⁻¹ 1", J_inv * (1 - rho_w) <= 1, ("Neumann", "W at τ", "J⁻¹ ≥ 0")),
+    Step("R 1", R_s <= rho_a * J_inv, ("R", "a at τ", "J⁻¹ ≥ 0")),
+    Step("R 2", rho_a * J_inv * (1 - rho_w) <= rho_a, ("J⁻¹ 1", "ρ̄_a > 0")),
+    Step("R 3", R_s * (1 - rho_w) <= rho_a * J_inv * (1 - rho_w), ("R 1", "1 − ρ̄_w > 0")),
+    Step("R 4", R_s * (1 - rho_w) <= c_u * (1 - rho_w), ("R 3", "R 2", "c_u(1 − ρ̄_w)")),
+    Step("R ≤ c_u", R_s <= c_u, ("R 4", "1 − ρ̄_w > 0")),
+    Step("ZR", Z_s * R_s <= zb * c_u, ("Z at τ", "R ≤ c_u", "‖Z‖ at τ ≥ 0", "R ≥ 0", "z > 0")),
+    Step("∇W bound", g_W <= c_u * zb * e_s, ("∇W", "ZR", "e ≥ 0")),
+    Step("Z²", Z_s**2 <= zb**2, ("Z at τ", "‖Z‖ at τ ≥ 0")),
+    Step("Z²R", Z_s**2 * R_s <= zb**2 * c_u, ("Z²", "R ≤ c_u", "R ≥ 0", "c_u > 0")),
+    Step("x²R", x_0**2 * R_s <= x_0**2 * c_u, ("R ≤ c_u",)),
+    Step("Z²Re", Z_s**2 * R_s * e_s <= zb**2 * c_u * e_s, ("Z²R", "e ≥ 0")),
+    Step("x²Re", x_0**2 * R_s * e_s <= x_0**2 * c_u * e_s, ("x²R", "e ≥ 0")),
+    Step("ΔW Z bound", WZ <= eta * (zb**2 * c_u * e_s), ("ΔW Z", "Z²Re")),
+    Step("ΔU X bound", UX <= eta * (x_0**2 * c_u * e_s), ("ΔU X", "x²Re")),
+    Step("ΔWZ + ΔUX", WZ + UX <= eta * (c_u * (zb**2 + x_0**2)) * e_s, ("ΔW Z bound", "ΔU X bound")),
+    # W
+    Step("W 1", c_u * zb * e_s <= c_u * zb * (p_s * r0), ("e at τ", "c_u > 0", "z > 0")),
+    Step("W 2", g_W <= c_u * zb * r0 * p_s, ("∇W bound", "W 1")),
+    Step("W so far, next", D_W1 <= c_u * zb * r0 * (eta * sum_1), ("W moves", "W so far", "W 2", "Σ next")),
+    Step("W 3", c_u * zb * r0 >= 0, ("c_u > 0", "z > 0")),
+    Step("W 4", c_u * zb * r0 * (mu * (eta * sum_1)) <= c_u * zb * r0, ("Σ bound", "W 3")),
+    Step("W 5", mu * D_W1 <= mu * (c_u * zb * r0 * (eta * sum_1)), ("W so far, next", "μ > 0")),
+    Step("W drift", mu * D_W1 <= c_u * zb * r0, ("W 4", "W 5")),
+    Step("W radius", D_W1 <= delta, ("W drift", "(W)", "μ > 0")),
+    Step("W next", W_1 <= rho_w, ("W radius", "triangle W")),
+    Step("(i)", W_1 < 1, ("W next", "ρ̄_w < 1")),
+    # a: along its path the residual must fall
+    Step("ηZ²", eta * Z_s**2 <= h, ("Z²", "ηz²")),
+    Step("‖Ge‖²", Ge**2 <= Z_s**2 * g_a**2, ("Ge", "‖Ge‖ ≥ 0")),
+    Step("η‖Ge‖² 1", eta * Ge**2 <= eta * Z_s**2 * g_a**2, ("‖Ge‖²",)),
+    Step("η‖Ge‖² 2", eta * Z_s**2 * g_a**2 <= h * g_a**2, ("ηZ²",)),
+    Step("η‖Ge‖²", eta * Ge**2 <= h * g_a**2, ("η‖Ge‖² 1", "η‖Ge‖² 2")),
+    Step("k₁ ≥ 0", k_a1 >= 0, ("k₁", "γ > 0", "‖∇a‖ ≥ 0")),
+    Step("path 1", kept**2 <= e_s**2 - 2 * eta * g_a**2 + eta * (h * g_a**2), ("kept²", "η‖Ge‖²")),
+    Step("path 2", Eq(2 * eta * g_a**2 - eta * (h * g_a**2), 2 * k_a1 * g_a), ("k₁", "γ")),
+    Step("path 3", kept**2 <= e_s**2 - 2 * k_a1 * g_a, ("path 1", "path 2")),
+    Step("path 4", kept * e_s <= e_s**2 - k_a1 * g_a, ("path 3",), text="2ab ≤ a² + b²"),
+    Step("path 5", g_a >= sig * e_s, ("∇a below", "σ at τ", "e ≥ 0")),
+    Step("path 6", k_a1 * g_a >= k_a1 * sig * e_s, ("path 5", "k₁ ≥ 0")),
+    Step("path 7", kept * e_s <= (e_s - k_a1 * sig) * e_s, ("path 4", "path 6")),
+    Step("path 8", kept <= e_s, ("path 3", "k₁ ≥ 0", "‖∇a‖ ≥ 0", "e ≥ 0")),
+    Step("path 9", k_a1 <= gam * eta * Z_s * e_s, ("k₁", "∇a above", "γ > 0")),
+    Step(
+        "path",
+        kept <= e_s - k_a1 * sig,
+        ("path 7", "path 8", "path 9", "k₁ ≥ 0", "e ≥ 0"),
+        text="where e = 0 nothing moves",
+    ),
+    Step("a 1", gam * D_a1 <= gam * D_a + k_a1, ("a moves", "k₁", "γ > 0")),
+    Step("a 2", gam * sig * D_a1 <= gam * sig * D_a + k_a1 * sig, ("a 1", "σ > 0")),
+    Step("a 3", gam * sig * D_a1 <= r0 - kept + slip * r0 * (eta * sum_0), ("a 2", "a so far", "path")),
+    Step("a 4", gam * sig * D_a1 <= r0 + slip * r0 * (eta * sum_0), ("a 3", "kept ≥ 0")),
+    Step("a 5", mu * (gam * sig * D_a1) <= mu * (r0 + slip * r0 * (eta * sum_0)), ("a 4", "μ > 0")),
+    Step("a 6", slip * r0 * (mu * (eta * sum_0)) <= slip * r0, ("Σ₀ bound", "C ≥ 0")),
+    Step("a 7", mu * (gam * sig * D_a1) <= (mu + slip) * r0, ("a 5", "a 6")),
+    Step("a 8", sig * (mu * gam * D_a1) <= sig * (sig * r0), ("a 7", "μ")),
+    Step("a drift", mu * gam * D_a1 <= sig * r0, ("a 8", "σ > 0")),
+    Step("a 9", mu * gam > 0, ("γ > 0", "μ > 0")),
+    Step("a 10", mu * gam * D_a1 <= mu * gam * delta_a, ("a drift", "(a)")),
+    Step("a radius", D_a1 <= delta_a, ("a 10", "a 9")),
+    Step("a next", a_1 <= rho_a, ("a radius", "triangle a")),
+    # Z
+    Step("ΔZ 1", d_Z <= rho_w * d_Z + WZ + UX, ("layers", "W next", "‖ΔZ‖ ≥ 0")),
+    Step("ΔZ 2", (1 - rho_w) * d_Z <= eta * (c_u * (zb**2 + x_0**2)) * e_s, ("ΔZ 1", "ΔWZ + ΔUX")),
+    Step("ΔZ 3", Eq((1 - rho_w) * (eta * k_Z * e_s), eta * (c_u * (zb**2 + x_0**2)) * e_s), ("k(1 − ρ̄_w)",)),
+    Step("ΔZ 4", (1 - rho_w) * d_Z <= (1 - rho_w) * (eta * k_Z * e_s), ("ΔZ 2", "ΔZ 3")),
+    Step("ΔZ", d_Z <= eta * k_Z * e_s, ("ΔZ 4", "1 − ρ̄_w > 0")),
+    Step("Z 1", k_Z * e_s <= k_Z * (p_s * r0), ("e at τ", "k ≥ 0")),
+    Step("Z so far, next", D_Z1 <= k_Z * r0 * (eta * sum_1), ("Z moves", "Z so far", "ΔZ", "Z 1", "Σ next")),
+    Step("Z 2", k_Z * r0 * (mu * (eta * sum_1)) <= k_Z * r0, ("Σ bound", "k ≥ 0")),
+    Step("Z 3", mu * D_Z1 <= mu * (k_Z * r0 * (eta * sum_1)), ("Z so far, next", "μ > 0")),
+    Step("Z drift", mu * D_Z1 <= k_Z * r0, ("Z 2", "Z 3")),
+    Step("Z radius", D_Z1 <= zeta, ("Z drift", "(Z)", "μ > 0")),
+    Step("Z next", Z_1 <= zb, ("Z radius", "triangle Z")),
+    Step("σ next", sig_1 >= sig, ("Z radius", "Weyl")),
+    Step("(ii)", lam_1 >= sig**2, ("σ next", "λ = σ²", "σ > 0")),
+    # the residual
+    Step("λ_min", eig >= sig**2, ("eigenvalue below", "σ at τ", "σ > 0")),
+    Step("λ_max", eig <= zb**2, ("eigenvalue above", "Z²")),
+    Step("ηλ_max", eta * eig <= 1, ("λ_max", "ηz²", "h ≤ 1")),
+    Step("contraction bound", cont <= 1 - eta * sig**2, ("contraction", "λ_min", "ηλ_max")),
+    Step("contraction e", cont * e_s <= (1 - eta * sig**2) * e_s, ("contraction bound", "e ≥ 0")),
+    Step("remainder 1", a_1 * d_Z <= rho_a * d_Z, ("a next", "‖ΔZ‖ ≥ 0")),
+    Step("remainder 2", rho_a * d_Z <= rho_a * (eta * k_Z * e_s), ("ΔZ", "ρ̄_a > 0")),
+    Step("remainder 3", Eq(rho_a * (eta * k_Z * e_s), eta * slip * e_s), ("kρ̄_a",)),
+    Step("remainder bound", rest <= eta * slip * e_s, ("remainder", "remainder 1", "remainder 2", "remainder 3")),
+    Step("residual", e_1 <= (1 - eta * mu) * e_s, ("e moves", "kept", "contraction e", "remainder bound", "μ")),
+    Step("residual q", e_1 <= q_s * e_s, ("residual", "q")),
+    Step("e next", e_1 <= q_s * p_s * r0, ("residual q", "e at τ", "q ≥ 0")),
+    Step("a 11", slip * e_s <= slip * (p_s * r0), ("e at τ", "C ≥ 0")),
+    Step(
+        "a so far, next",
+        gam * sig * D_a1 <= r0 - e_1 + slip * r0 * (eta * sum_1),
+        ("a 3", "e moves", "remainder bound", "a 11", "Σ next"),
+    ),
+    Step("Φ", Phi_1 <= q_s**2 * Phi_0, ("residual q", "q ≥ 0", "e next ≥ 0", "Φ(τ)", "Φ(τ+1)")),
+    Step("(iii)", Phi_1 <= (1 - eta * mu * (2 - eta * mu)) * Phi_0, ("Φ", "q")),
+    # what the hypotheses force
+    Step("forced 1", slip < zb**2, ("μ > 0", "μ", "σ² ≤ z²")),
+    Step("forced 2", c_u**2 * (zb**2 + x_0**2) < zb**2, ("forced 1", "C")),
+    Step("forced 3", c_u**2 * zb**2 < zb**2, ("forced 2",)),
+    Step("forced 4", c_u < 1, ("forced 3", "z > 0")),
+    Step("forced", rho_a < 1 - rho_w, ("forced 4", "c_u(1 − ρ̄_w)", "1 − ρ̄_w > 0"), text="‖a(0)‖ + δ_a < 1 − ρ̄_w"),
+)
+
+LING_GD_SHARP = Theorem(
+    key="ling-gd:sharp",
+    title="gradient descent trains a vanilla DEQ to zero loss: measured ‖Z‖, step up to 1/‖Z‖²",
+    source=_source("Theorem 1 (sharpened)"),
+    family="ling",
+    setting="gradient descent with step η on 1/2 ‖aᵀZ − y‖², W, U and a trained",
+    measured={
+        lam0: q.lambda_0,
+        z_0: q.norm_equilibrium,
+        x_0: q.norm_inputs,
+        nW: q.norm_implicit_weights,
+        na: q.norm_output_weights,
+        r0: q.initial_residual,
+    },
+    chosen={delta: free, delta_a: free, zeta: free, h: free, eta: largest("step")},
+    monitored=MONITORED,
+    definitions=SHARP_DEFINITIONS,
+    hypotheses=(
+        Hypothesis("ρ̄_w < 1", rho_w < 1, "‖W(0)‖ + δ < 1"),
+        Hypothesis("ζ < σ₀", zeta < sqrt(lam0), "Z keeps its rank"),
+        Hypothesis("h ≤ 1", h <= 1),
+        Hypothesis("μ > 0", mu > 0),
+        Hypothesis("(W)", mu * delta >= c_u * zb * r0, "W stays within δ"),
+        Hypothesis("(a)", mu * gam * delta_a >= sig * r0, "a stays within δ_a"),
+        Hypothesis("(Z)", mu * zeta >= k_Z * r0, "Z stays within ζ"),
+        Hypothesis("step", eta < h / zb**2),
+    ),
+    conclusions=(
+        Conclusion("(i)", Wt < 1, "the equilibrium exists throughout training"),
+        Conclusion("(ii)", lamt >= sig**2, "the least eigenvalue is kept up to the drift of Z"),
+    ),
+    rate=Rate("(iii)", gap=eta * mu * (2 - eta * mu), per="step"),
+    facts=SHARP_FACTS,
+    proof=SHARP_PROOF,
+    reading=(
+        "Not in the paper: a sharper form of its Theorem 1, proved step by step in the audit. The residual moves by "
+        "e(τ+1) = (I − ηG)e + (Z(τ+1) − Z(τ))ᵀa(τ+1). While η‖Z‖² ≤ 1 the first part shrinks by 1 − ησ², and the second "
+        "is at most ηC‖e‖, so ‖e‖ shrinks by 1 − ημ, μ = σ² − C.",
+        "‖Z‖ and ‖X‖ are measured operator norms. They replace c_a‖X‖_F and ‖X‖_F of the print, so U does not "
+        "occur: ΔW Z = −ηV ZᵀZ and ΔU X = −ηV XᵀX, where V has the columns e_i b_i of Lemma 2.",
+        "a is followed along its path: ηγσ‖Ze‖ ≤ ‖e‖ − ‖(I − ηG)e‖ with γ = 1 − h/2, so the length of the path is at "
+        "most σ‖e(0)‖/(γμ), without the condition number of Z.",
+    ),
+    never="No width helps with the a of Assumption 1: μ > 0 forces ‖a(0)‖ + δ_a < 1 − ρ̄_w, and that a has norm close "
+    "to 1. It holds for --with init=zero-output and a wide layer.",
+    settings=("eta", "delta"),
+    quick={"width": "1000", "samples": "2", "dim": "20", "init": "zero-output", "sigma2": "0.01"},
 )
 
 # --- Lemma 2 and the PL inequalities ---------------------------------------------------------------

@@ -376,7 +376,7 @@ QUICK = {"samples": "2", "dim": "5", "trials": "30"}
 # kappa is the constant of Omega in the width, kappa_2 that of O(l^2) over that of Omega in Theorem 5.
 G_K, part_4, part_5, part_3, E, s_l, b_l = symbols("G_K part_4 part_5 part_3 E s_l b_l", real=True)
 C_3, C_4, C_5, C, lam_G = symbols("C_3 C_4 C_5 C lambda_G", real=True)
-A, B, N, L, kappa, kappa_2 = symbols("A B N L kappa kappa_2", real=True)
+A, B, N, L, kappa, kappa_2, M_E, K_W = symbols("A B N L kappa kappa_2 M K", real=True)
 
 
 def _gram_facts(width: Expr, text: str) -> tuple[Fact, ...]:
@@ -410,7 +410,9 @@ def _gram_facts(width: Expr, text: str) -> tuple[Fact, ...]:
         _cited("l", Eq(depth * L, A, evaluate=False), "l = Θ(log(n/λ_*)/log(1/q)), Θ read as 1"),
         _cited("E", Eq(E * n, lam_star, evaluate=False), "q^l at that l"),
         _cited("κ", kappa >= kappa_2 / L**2 + Rational(19, 3), "Ω's constant is chosen last"),
-        _cited("width in logs", m * lam_star**2 >= kappa * n**2 * width, text),
+        _cited("M", Eq(M_E, m * E**2, evaluate=False), "abbreviation"),
+        _cited("K", Eq(K_W, kappa * width, evaluate=False), "abbreviation"),
+        _cited("width in logs", m * lam_star**2 >= n**2 * K_W, text),
     )
 
 
@@ -428,11 +430,13 @@ GRAM_PROOF = (
     ),
     Step("4.4 lσ^(2l)", depth * s_l**2 <= E, ("lσ^l induction", "q^l", "σ^l ≥ 0")),
     Step("4.4 third part", C_3 * n * depth * s_l**2 <= C_3 * n * E, ("4.4 lσ^(2l)", "C_3 > 0")),
+    Step("4.4 Theorem 3", part_3 <= C_3 * n * E, ("Theorem 3", "4.4 third part")),
     Step(
-        "4.4 sum",
-        G_K <= C * n * E,
-        ("triangle", "Theorem 3", "Theorem 4", "Theorem 5", "4.4 third part", "C"),
+        "4.4 parts",
+        G_K <= C_4 * n * E + C_5 * n * E + C_3 * n * E,
+        ("triangle", "4.4 Theorem 3", "Theorem 4", "Theorem 5"),
     ),
+    Step("4.4 sum", G_K <= C * n * E, ("4.4 parts", "C")),
     Step("4.4 log(√2/(4σ_w))", Eq(sqrt(2) / (4 * sig), 1 / qq), ("q", "σ_w > 0", "q > 0"), text="√2/(4σ_w) is 1/q"),
     Step("4.4 λ_*/2", G_K <= lam_star / 2, ("4.4 sum", "choice of l")),
     Step(
@@ -449,8 +453,9 @@ def _width(width: Expr) -> tuple[Step, ...]:
     """The last sentence of Section 4.4: the width makes the probability of failure at most t."""
     return (
         Step("4.4 κ > 0", kappa > 0, ("κ", "κ₂ > 0", "L > 0")),
-        Step("4.4 mE²n²", m * (E * n) ** 2 >= kappa * n**2 * width, ("width in logs", "E")),
-        Step("4.4 mE²", m * E**2 >= kappa * width, ("4.4 mE²n²",)),
+        Step("4.4 mE²n²", n**2 * M_E >= n**2 * K_W, ("width in logs", "E", "M", "K")),
+        Step("4.4 M ≥ K", M_E >= K_W, ("4.4 mE²n²",)),
+        Step("4.4 mE²", m * E**2 >= kappa * width, ("4.4 M ≥ K", "M", "K")),
         Step("4.4 l²", Eq(depth**2, A**2 / L**2), ("l", "L > 0")),
         Step("4.4 log n²", 2 * N <= Rational(16, 3) * A**2, ("log n", "A")),
         Step("4.4 κA²", kappa * A**2 >= kappa_2 * A**2 / L**2 + Rational(19, 3) * A**2, ("κ",)),
@@ -506,13 +511,15 @@ LING_GRAM = Theorem(
 )
 
 # Theorem 4. For samples i and j: z = ||z||, z^l = ||z^(l)||, e = ||z - z^(l)||, z^1 = ||z^(1)||; Q = q^l.
-z_i, z_j, zl_i, zl_j, e_i, e_j, z1 = symbols("z_i z_j z_i^l z_j^l e_i e_j z_1", real=True)
-step_0, step_1, Q_0, Q, part, G_ij, G_F = symbols("step_0 step_1 q^(l-1) q^l partial G_ij G_F", real=True)
+z_i, zl_i, zl_j, e_i, e_j, z1, Lm, U_z = symbols("z_i z_i^l z_j^l e_i e_j z_1 Z_lim U_z", real=True)
+step_0, step_1, Q_0, Q, part, G_ij = symbols("step_0 step_1 q^(l-1) q^l partial G_ij", real=True)
+G_F, bound_4 = symbols("G_F bound", real=True)
 
 DEPTH_FACTS = (
     *SIGNS,
     DEPTH,
-    *ROOT,
+    _cited("q > 0", qq > 0, "q = 2√2σ_w, σ_w > 0"),
+    _cited("q", Eq(qq**2, 8 * s2, evaluate=False), "q = 2√2σ_w"),
     _cited("Lemma 1", step_1 <= qq * step_0, "φ is 1-Lipschitz and ‖W‖ ≤ 2√2σ_w"),
     _cited("step ≥ 0", step_0 >= 0, "a norm"),
     _cited("z^1 ≥ 0", z1 >= 0, "a norm"),
@@ -522,9 +529,12 @@ DEPTH_FACTS = (
     _cited("q^l ≤ 1", Q <= 1, "q < 1"),
     _cited("partial sums", part <= z1 * (1 - Q_0) / (1 - qq), "induction: ‖z^(l−1)‖; 0 at l = 1"),
     _cited("layer l", zl_j <= part + step_0, "triangle inequality"),
-    _cited("tail i", e_i <= z1 * Q / (1 - qq), "the sum of q^k ‖z^(1)‖, k ≥ l"),
-    _cited("tail j", e_j <= z1 * Q / (1 - qq), "the sum of q^k ‖z^(1)‖, k ≥ l"),
-    _cited("limit", z_i <= z1 / (1 - qq), "the same sum from k = 0"),
+    _cited("Z", Eq(Lm, z1 / (1 - qq), evaluate=False), "the sum of q^k ‖z^(1)‖, k ≥ 0"),
+    _cited("tail i", e_i <= Lm * Q, "the sum of q^k ‖z^(1)‖, k ≥ l"),
+    _cited("tail j", e_j <= Lm * Q, "the sum of q^k ‖z^(1)‖, k ≥ l"),
+    _cited("limit", z_i <= Lm, "the sum of q^k ‖z^(1)‖, k ≥ 0"),
+    _cited("U", Eq(U_z, 2 / (1 - qq) ** 2, evaluate=False), "abbreviation"),
+    _cited("bound", Eq(bound_4, n * (U_z * (1 + t)) * Q, evaluate=False), "abbreviation"),
     _cited("z_i ≥ 0", z_i >= 0, "a norm"),
     _cited("z_j^(l) ≥ 0", zl_j >= 0, "a norm"),
     _cited("z_i^(l) ≥ 0", zl_i >= 0, "a norm"),
@@ -538,7 +548,7 @@ DEPTH_FACTS = (
 )
 
 DEPTH_PROOF = (
-    *CONTRACTION,
+    Step("q < 1", qq < 1, ("q", "q > 0", "A1"), text="2√2σ_w < 1"),
     Step("D.1 steps", step_1 <= Q * z1, ("Lemma 1", "steps", "q^l", "q > 0")),
     Step("D.1 q^l ≥ 0", Q >= 0, ("q^l", "q^(l−1) ≥ 0", "q > 0")),
     Step("D.1 O(‖z^(1)‖)", Q * z1 <= z1, ("q^l ≤ 1", "z^1 ≥ 0"), text="‖z^(l+1) − z^(l)‖ = O(‖z^(1)‖)"),
@@ -548,7 +558,8 @@ DEPTH_PROOF = (
         zl_j <= z1 * (1 - Q) / (1 - qq),
         ("layer l", "partial sums", "steps", "q^l", "q < 1"),
     ),
-    Step("D.1 z^(l)", zl_j <= z1 / (1 - qq), ("D.1 partial sums", "D.1 q^l ≥ 0", "z^1 ≥ 0", "q < 1")),
+    Step("D.1 z^(l)", zl_j <= Lm, ("D.1 partial sums", "D.1 q^l ≥ 0", "z^1 ≥ 0", "q < 1", "Z")),
+    Step("D.1 Z ≥ 0", Lm >= 0, ("Z", "z^1 ≥ 0", "q < 1")),
     Step(
         "D.1 product",
         G_ij <= z_i * e_j + zl_i * e_i,
@@ -556,29 +567,23 @@ DEPTH_PROOF = (
         fix=G_ij <= z_i * e_j + zl_j * e_i,
         text="the factor of the second term is ‖z_j^(l)‖",
     ),
-    Step("D.1 first", z_i * e_j <= z1 / (1 - qq) * (z1 * Q / (1 - qq)), ("limit", "tail j", "z_i ≥ 0", "e_j ≥ 0")),
-    Step(
-        "D.1 second",
-        zl_j * e_i <= z1 / (1 - qq) * (z1 * Q / (1 - qq)),
-        ("D.1 z^(l)", "tail i", "z_j^(l) ≥ 0", "e_i ≥ 0"),
-    ),
-    Step(
-        "D.1 entry",
-        G_ij <= 2 * Q / (1 - qq) ** 2 * z1**2,
-        ("D.1 product", "D.1 first", "D.1 second"),
-    ),
+    Step("D.1 first", z_i * e_j <= Lm * (Lm * Q), ("limit", "tail j", "z_i ≥ 0", "e_j ≥ 0")),
+    Step("D.1 second", zl_j * e_i <= Lm * (Lm * Q), ("D.1 z^(l)", "tail i", "z_j^(l) ≥ 0", "e_i ≥ 0")),
+    Step("D.1 entry", G_ij <= 2 * Q * Lm**2, ("D.1 product", "D.1 first", "D.1 second")),
+    Step("D.1 Z²", Eq(2 * Lm**2, U_z * z1**2), ("Z", "U", "q < 1")),
+    Step("D.1 U > 0", U_z > 0, ("U", "q < 1")),
+    Step("D.1 entry U", G_ij <= U_z * Q * z1**2, ("D.1 entry", "D.1 Z²")),
     Step("D.1 z^1", z1**2 <= m * (1 + t), ("Bernstein",)),
-    Step(
-        "D.1 entry m",
-        G_ij <= 2 * Q / (1 - qq) ** 2 * m * (1 + t),
-        ("D.1 entry", "D.1 z^1", "D.1 q^l ≥ 0"),
-    ),
+    Step("D.1 UQ", U_z * Q >= 0, ("D.1 U > 0", "D.1 q^l ≥ 0")),
+    Step("D.1 entry m", G_ij <= U_z * Q * (m * (1 + t)), ("D.1 entry U", "D.1 z^1", "D.1 UQ")),
     Step("D.1 √t", 1 + t <= 1 + sqrt(t), ("t ≥ 0", "t ≤ 1"), text="the print has √t; it needs t ≤ 1"),
+    Step("D.1 n entries", G_F <= n * (U_z * Q * (m * (1 + t))), ("Frobenius", "D.1 entry m")),
+    Step("D.1 m", G_F <= m * bound_4, ("D.1 n entries", "bound")),
     Step(
         "Theorem 4",
-        G_F / m <= n * (2 * (1 + t) / (1 - qq) ** 2) * Q,
-        ("Frobenius", "D.1 entry m"),
-        text="the constant is 2(1 + t)/(1 − 2√2σ_w)², which is not absolute",
+        G_F / m <= bound_4,
+        ("D.1 m",),
+        text="the constant is U(1 + t) = 2(1 + t)/(1 − 2√2σ_w)², which is not absolute",
     ),
 )
 
@@ -791,6 +796,22 @@ LING_CONCENTRATION = Theorem(
     quick={**QUICK, "width": "100", "depth": "2"},
 )
 
-LING_GRAM_REPAIRED = _repaired(LING_GRAM)
+LING_GRAM_REPAIRED = replace(
+    _repaired(LING_GRAM),
+    hypotheses=(
+        VARIANCE,
+        DRAWN,
+        UNIT,
+        NOT_PARALLEL,
+        Hypothesis("width", m >= n**2 / lam_star**2 * (log(n / lam_star) ** 2 + log(1 / t)), "Ω read as 1"),
+    ),
+    facts=_gram_facts(A**2 + B, "the width with log² in place of log, κ in place of Ω"),
+    proof=_corrected((*GRAM_PROOF, *_width(A**2 + B))),
+    reading=(
+        *_repaired(LING_GRAM).reading,
+        "The exponent of Theorem 5 holds O(l²), and Section 4.4 takes l of order log(n/λ_*). The width must then grow "
+        "with log²(n/λ_*) + log(1/t), where the print has log(n/(λ_* t)).",
+    ),
+)
 LING_DEPTH_REPAIRED = _repaired(LING_DEPTH)
 LING_CONCENTRATION_REPAIRED = _repaired(LING_CONCENTRATION)

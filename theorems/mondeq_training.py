@@ -29,6 +29,17 @@ does. With P = 1 + 4 (lambda_UA^2 + lambda_U^2)/m^2, the bracket of (3.9), one s
 eta ||X||^2 (lambda_u P / m^2) r, where r is the residual. Hence I_2 <= 2 eta C_2 L and I_1 <= eta^2 C_1^2 L with
 C_2 = ||X||^2 lambda_u^2 P / m^2 and C_1 = C_2 + ||X||^2 lambda_U^2 / m^2, and 2 C_2 <= lambda_0^2/8 together with
 eta C_1^2 <= lambda_0^2/8 gives the rate of the theorem.
+
+mondeq-gd:sharp is our own theorem. Let e be the residual and g_i = J_i (I - W^T J_i)^-1 u, with ||g_i|| <= ||u||/m
+(mondeq-resolvent:repaired). Then grad_W = sum_i e_i g_i z_i^T has ||grad_W||_F <= (||u||/m) ||e|| ||Z||, and
+grad_A = -A (grad_W + grad_W^T), grad_B = grad_W - grad_W^T, grad_U = sum_i e_i g_i x_i^T, grad_u = Z e. Strong
+monotonicity gives m ||z' - z|| <= ||(W' - W) z + (U' - U) x|| for two equilibria, and A'^T A' - A^T A is half of
+(A' + A)^T (A' - A) plus its transpose. So one step moves Z by at most eta (lambda_u Q / m^2) ||e|| in Frobenius
+norm, with Q = 4 (lambda_A^2 + 1) zeta^2 + ||X||^2 and zeta = ||Z(0)|| + R_Z: no norm of U or B occurs. Moreover
+e' = (I - eta Z^T Z) e + (Z' - Z)^T u', hence ||e'|| <= (1 - eta mu) ||e|| with mu = (lambda_0 - R_Z)^2 - C and
+C = lambda_u^2 Q / m^2 as long as eta zeta^2 <= 1. Then eta times the sum of all residuals is at most r_0 / mu, which
+keeps A, u and Z within R_A, R_u and R_Z if mu R_A >= 2 lambda_A lambda_u zeta r_0 / m, mu R_u >= zeta r_0 and
+mu R_Z >= lambda_u Q r_0 / m^2. The induction takes, in this order: A, u at k + 1; Z at k + 1; the residual at k + 1.
 """
 
 from dataclasses import replace
@@ -134,23 +145,27 @@ T, ZF, top = symbols("T norm_Z_F max_path", real=True)  # T: the sum of all e_s
 GRADIENT = {"A": 2 * As * Zs * v * rs, "B": 2 * Zs * v * rs, "U": XF * v * rs, "u": Zs * rs}
 """Lemma 3.2.3 with submultiplicativity, ||P_A|| <= 2 ||A|| and ||P_B|| = 2; v = ||(u^T kron I) Q^-1 D||."""
 BOUND = {
-    "A": 2 * XF * lU * lu * lA * r0 / m**2, "B": 2 * XF * lU * lu * r0 / m**2, "U": XF * lu * r0 / m, "u": XF * lU * r0 / m,
-}  # fmt: skip
+    "A": 2 * XF * lU * lu * lA * r0 / m**2,
+    "B": 2 * XF * lU * lu * r0 / m**2,
+    "U": XF * lu * r0 / m,
+    "u": XF * lU * r0 / m,
+}
 SUP, BAR = {"A": hA, "B": hB, "U": hU, "u": hu}, {"A": bA, "B": bB, "U": bU, "u": bu}
 DRIFT, RADIUS = {"A": dA, "B": dB, "U": dU, "u": du}, {"A": RA, "B": RB, "U": RU, "u": Ru}
 MOVED = {"A": (At, nA, lA), "B": (Bt, nB, lB), "U": (Ut, nU, lU), "u": (ut, nu, lu)}
 
 
-def _cite(id: str, claim: Relational, text: str = "") -> Fact:
-    return Fact(id, claim, text, cited=True)
+def _cite(name: str, claim: Relational, text: str = "") -> Fact:
+    return Fact(name, claim, text, cited=True)
+
+
+def _signs(*names: Symbol) -> tuple[Fact, ...]:
+    return tuple(Fact(f"{s.name} ≥ 0", s >= 0) for s in names)
 
 
 COMMON = (
-    *(
-        Fact(f"{s.name} ≥ 0", s >= 0)
-        for s in (lam0, nA, nB, nU, nu, XF, r0, q0, As, Zs, rs, v, T, ZF)
-        + (hA, hB, hU, hu, hZ, bA, bB, bU, bu, bZ, dA, dB, dU, du, dZ)
-    ),
+    *_signs(lam0, nA, nB, nU, nu, XF, r0, q0, As, Zs, rs, v, T, ZF),
+    *_signs(hA, hB, hU, hu, hZ, bA, bB, bU, bu, bZ, dA, dB, dU, du, dZ),
     Fact("N ≥ 1", N >= 1),
     Fact("e > 0", E > 0),
     *(_cite(f"λ_{x} > 0", bar > 0, "a norm plus a positive radius") for x, (_, _, bar) in MOVED.items()),
@@ -166,7 +181,7 @@ COMMON = (
     _cite("decay", r0 >= rs / E, "the induction hypothesis on the loss"),
     _cite("Lemma 3.3.2 with D", us >= m * v, "mondeq-resolvent:repaired, at s"),
     _cite("Lemma 3.3.3 at s", Us >= m * Zs / XF),
-    *(_cite(f"sup {x}", SUP[x] <= g / E, f"the largest multiple of e, from the gradient in {x}") for x, g in GRADIENT.items()),
+    *(_cite(f"sup {x}", SUP[x] <= g / E, "the largest multiple of e") for x, g in GRADIENT.items()),
     *(_cite(f"bound {x}", Eq(BAR[x], b), "an abbreviation") for x, b in BOUND.items()),
     *(_cite(f"path {x}", d <= SUP[x] * T, "no longer than the path") for x, d in DRIFT.items()),
     _cite("path Z", dZ <= hZ * T, "no longer than the path"),
@@ -188,7 +203,10 @@ def _start(condition: str, total: int) -> tuple[Step, ...]:
             Step(f"{condition} {x}", total * BOUND[x] <= q0 * RADIUS[x], (f"{condition} max", f"max {x}", *POSITIVE))
             for x in BOUND
         ),
-        *(Step(f"{condition} b_{x}", total * BAR[x] <= q0 * RADIUS[x], (f"{condition} {x}", f"bound {x}")) for x in BOUND),
+        *(
+            Step(f"{condition} b_{x}", total * BAR[x] <= q0 * RADIUS[x], (f"{condition} {x}", f"bound {x}"))
+            for x in BOUND
+        ),
         Step("λ₀ > 0", q0 > 0, (f"{condition} u", "X ≠ 0", "r₀ ≠ 0", "λ_U > 0", "m > 0")),
         Step("∇A 1", GRADIENT["A"] <= 2 * XF * Us * us * As * rs / m**2, LEMMAS),
         *(Step(f"∇{x}", g / E <= BOUND[x], (*LEMMAS, *BALL, "decay")) for x, g in GRADIENT.items()),
@@ -196,18 +214,18 @@ def _start(condition: str, total: int) -> tuple[Step, ...]:
     )
 
 
-def _drift(x: str, total: int, id: str, printed: Expr | None = None) -> tuple[Step, ...]:
+def _drift(x: str, total: int, name: str, printed: Expr | None = None) -> tuple[Step, ...]:
     """lambda_0^2 drift <= total * bound <= lambda_0^2 R, and the norm; `printed` where the print slips."""
     t, _, bar = MOVED[x]
     condition = "(3.8)" if total == 4 else "(3.16)"
     right = DRIFT[x] <= total * BOUND[x] / q0
     return (
-        Step(f"{id} T", DRIFT[x] <= total * BAR[x] / q0, (f"path {x}", f"∇{x} sup", "T", "λ₀ > 0")),
-        Step(id, right, (f"{id} T", f"bound {x}"))
+        Step(f"{name} T", DRIFT[x] <= total * BAR[x] / q0, (f"path {x}", f"∇{x} sup", "T", "λ₀ > 0")),
+        Step(name, right, (f"{name} T", f"bound {x}"))
         if printed is None
-        else Step(id, DRIFT[x] <= printed, (f"{id} T", f"bound {x}", "λ₀ > 0"), fix=right),
-        Step(f"{id} ≤ R_{x}", DRIFT[x] <= RADIUS[x], (f"{id} T", f"{condition} b_{x}", "λ₀ > 0")),
-        Step(f"‖{x}‖", t <= bar, (f"triangle {x}", f"{id} ≤ R_{x}")),
+        else Step(name, DRIFT[x] <= printed, (f"{name} T", f"bound {x}", "λ₀ > 0"), fix=right),
+        Step(f"{name} ≤ R_{x}", DRIFT[x] <= RADIUS[x], (f"{name} T", f"{condition} b_{x}", "λ₀ > 0")),
+        Step(f"‖{x}‖", t <= bar, (f"triangle {x}", f"{name} ≤ R_{x}")),
     )
 
 
@@ -254,7 +272,8 @@ GF_PROOF = (
     Step("ZPPZ P", PA + PB <= 4 * (As**2 + 1), ("P_A P_Aᵀ", "P_B P_Bᵀ")),
     Step("ZPPZ Z", M <= 4 * Zs**2 * (As**2 + 1), ("Z P P Z", "ZPPZ P")),
     Step("ZPPZ", 4 * Zs**2 * (As**2 + 1) <= 4 * XF**2 * ((lU * lA) ** 2 + lU**2) / m**2, (*LEMMAS, *BALL)),
-    Step("dZ/dt M", (M + XF**2) * v * rs / (m * E) <= (4 * Zs**2 * (As**2 + 1) + XF**2) * v * rs / (m * E), ("ZPPZ Z", "m > 0")),
+    Step("dZ/dt M", (M + XF**2) * v * rs / (m * E) <= (4 * Zs**2 * (As**2 + 1) + XF**2) * v * rs / (m * E),
+         ("ZPPZ Z", "m > 0")),
     Step("dZ/dt", (4 * Zs**2 * (As**2 + 1) + XF**2) * v * rs / (m * E) <= BRACKETED, (*LEMMAS, *BALL, "decay")),
     Step("dZ/dt sup", hZ <= bZ, ("sup Z", "dZ/dt M", "dZ/dt", "bound Z")),
     Step("drift Z", dZ <= 4 * bZ / q0, ("path Z", "dZ/dt sup", "T", "λ₀ > 0")),
@@ -262,7 +281,8 @@ GF_PROOF = (
     Step("drift Z ≤ λ₀/2", dZ <= lam0 / 2, ("drift Z", "(3.9) Z", "λ₀²", "λ₀ > 0")),
     Step("σ_min(Z)", Zt >= lam0 / 2, ("Weyl", "drift Z ≤ λ₀/2")),
     Step("rate K", muK >= lam0**2 / 4, ("(3.14)", "σ_min(Z)")),
-    Step("ODE", mean >= muT, ("mean K", "rate K"), fix=mean >= lam0**2 / 4, text="the mean of λ_min(K), not its last value"),
+    Step("ODE", mean >= muT, ("mean K", "rate K"), fix=mean >= lam0**2 / 4,
+         text="the mean of λ_min(K), not its last value"),
     Step("rate", 2 * mean >= lam0**2 / 2, ("ODE",)),
     Step("rate dL/dt", Ld <= -(lam0**2) / 2 * Lt, ("dL/dt =", "rate K")),
 )  # fmt: skip
@@ -294,11 +314,11 @@ SUM = (
     Fact("β^(k+1) ≥ 0", bk >= 0),
     Fact("L ≥ 0", L >= 0),
     Fact("λ_min(ZᵀZ) ≥ 0", muZ >= 0),
-    *(Fact(f"{s.name} ≥ 0", s >= 0) for s in (eA, eB, eU, eu, eW, eZ, ey, dW)),
+    *_signs(eA, eB, eU, eu, eW, eZ, ey, dW),
     _cite("β", beta**2 <= 1 - eta * q0 / 4, "the factor per step of the residual, by Hypothesis 3"),
     _cite("Σ", Eq(T * (1 - beta), eta * (1 - bk)), "T = η Σ β^s over s ≤ k, with β^(k+1) = β_k"),
     _cite("loss", Eq(L, rs**2 / 2), "at step k = s"),
-    _cite("decrease", Eq(Lnext, L + I1 + I2 + I3), "the decomposition, with I₂ = (ŷ⁺ − g)ᵀ(ŷ − y), I₃ = (g − ŷ)ᵀ(ŷ − y)"),
+    _cite("decrease", Eq(Lnext, L + I1 + I2 + I3), "I₂ = (ŷ⁺ − g)ᵀ(ŷ − y), I₃ = (g − ŷ)ᵀ(ŷ − y)"),
     _cite("I₁", Eq(I1, ey**2 / 2)),
     _cite("rank", muZ >= Min(1, Max(0, n - N + 1)) * Zt**2, "λ_min(ZᵀZ) is σ_min² if n ≥ N, and never negative"),
     _cite("I₃", I3 <= -eta * muZ * rs**2, "∇_u L = Z(ŷ − y); here Z = Z(k), which Hypothesis 2 bounds"),
@@ -349,7 +369,7 @@ LOST_Z = SQUARES - lU**2 + eta * q0 * (lU * lu * lA) ** 2 / 4
 GD_FACTS = (
     *COMMON,
     *SUM,
-    *(Fact(f"{s.name} ≥ 0", s >= 0) for s in (C11, C12, XU, h, h1, w, oU, ou, mZ, Nm, c, G)),
+    *_signs(C11, C12, XU, h, h1, w, oU, ou, mZ, Nm, c, G),
     _cite("Hyp. 2", Zt >= lam0 / 2, "at step k, by induction"),
     _cite("loss falls", r0 >= rs, "Hypothesis 3 at step k"),
     _cite("rule U", Eq(eU, eta * gU), "gradient descent"),
@@ -440,7 +460,7 @@ GD_PROOF = (
     Step("3.3.7 g", gr >= 1, ("growth", "η > 0")),
     *_sum(("η > 0",)),
     *_drift("A", 8, "Prop. 5 A"),
-    Step("Prop. 5 A line 2", dA <= 8 * BOUND["A"], ("Prop. 5 A", "λ₀ > 0"), fix=dA <= 8 * BOUND["A"] / q0,
+    Step("Prop. 5 A line 2", dA <= 8 * BOUND["A"], ("Prop. 5 A", "λ₀ > 0", "m > 0"), fix=dA <= 8 * BOUND["A"] / q0,
          text="λ₀² is lost"),
     Step("Prop. 5 ‖A‖_F", AF <= nA + RA, ("‖A‖_F", "‖A(0)‖_F", "Prop. 5 A ≤ R_A", "‖A‖"), fix=At <= lA),
     *_drift("B", 8, "Prop. 5 B"),
@@ -471,8 +491,11 @@ GD_PROOF = (
     Step("Prop. 6 4", dZ <= 8 * G / q0, ("Prop. 6 2 Z", "Prop. 6 3")),
     Step("(3.17) G", lam0**3 >= 8 * G, ("(3.17)", "G")),
     Step("Prop. 6 (3.17)", 8 * G / q0 <= lam0, ("(3.17) G", "λ₀²", "λ₀ > 0"), text="what (3.17) gives"),
-    Step("Prop. 6 ≤ λ₀/2", 8 * G / q0 <= lam0 / 2, ("(3.17) G", "λ₀²", "λ₀ > 0"), text="(3.17) needs 16 for 8"),
-    Step("Prop. 6", Zt >= lam0 / 2, ("Weyl", "Prop. 6 4", "Prop. 6 ≤ λ₀/2")),
+    Step("Prop. 6 ≤ λ₀/2", lam0**3 / 2 >= 8 * XF**2 * r0 * lu * (1 + 6 * (lU * lA) ** 2 + 4 * lU**2), ("(3.17)",),
+         text="(3.17) needs 16 for 8"),
+    Step("Prop. 6 G", lam0**3 / 2 >= 8 * G, ("Prop. 6 ≤ λ₀/2", "G")),
+    Step("Prop. 6 5", 8 * G / q0 <= lam0 / 2, ("Prop. 6 G", "λ₀²", "λ₀ > 0")),
+    Step("Prop. 6", Zt >= lam0 / 2, ("Weyl", "Prop. 6 4", "Prop. 6 5")),
     Step("3.3.8 o_U", oU >= eU, ("3.3.7 U", "o_U")),
     Step("3.3.8 o_u", ou >= eu, ("3.3.7 u", "o_u")),
     Step("3.3.8 h", h1 >= eW / (4 * gr), ("3.3.7 W g", "3.3.7 g")),
@@ -482,10 +505,11 @@ GD_PROOF = (
     Step("3.3.8 m", ey <= STEP_Y, ("Lemma 3.3.4 step", "3.3.8 U", "3.3.8 W", "3.3.8 u", "o_U", "o_u", "h(k)"),
          text="with the powers of m"),
     Step("3.3.8 g", ey <= eta * XF**2 * rs * fY, ("3.3.8 m", "growth", "full y")),
-    Step("3.3.8 1", LOST_Y.subs(COPY) <= cu**2 + 8 * (cU * cu) ** 2 + eta * q0 * (cU * cu * cA) ** 2 / 4 + cU**2,
-         ("η > 0",), fix=LOST_Y.subs(COPY) <= SQUARES.subs(COPY) + eta * q0 * (cU * cu * cA) ** 2 / 4,
+    Step("3.3.8 1",
+         FULL_Y.subs(COPY).subs(m, 1) <= cu**2 + 8 * (cU * cu) ** 2 + eta * q0 * (cU * cu * cA) ** 2 / 4 + cU**2,
+         fix=FULL_Y.subs(COPY).subs(m, 1) <= SQUARES.subs(COPY) + eta * q0 * (cU * cu * cA) ** 2 / 4,
          text="4 λ_Uu² stands for 4 λ_UuA²"),
-    Step("3.3.8 2", FULL_Y.subs(COPY) <= LOST_Y.subs(COPY), ("m > 0", "η > 0"), text="the powers of m are lost"),
+    Step("3.3.8 2", FULL_Y.subs(COPY) <= LOST_Y.subs(COPY), ("m > 0",), text="the powers of m are lost"),
     Step("3.3.8 3", fY <= lY, ("3.3.8 2", "full y", "lost y", *COPIED)),
     Step("3.3.8 4", ey <= eta * XF**2 * rs * lY, ("3.3.8 g", "3.3.8 3", "η > 0")),
     Step("3.3.8 C", Eq(eta * XF**2 * lY, c), ("lost y", "c", "C₁₁", "C₁₂")),
@@ -502,10 +526,11 @@ GD_PROOF = (
     Step("3.3.9 Z+", eZ * lu * rs <= STEP_Z * lu * rs, ("3.3.9 Z", "λ_u > 0")),
     Step("3.3.9 m", I2 <= STEP_Z * lu * rs, ("I₂", "3.3.9 Z+", "λ_u > 0"), text="with the powers of m"),
     Step("3.3.9 g", I2 <= eta * XF**2 * rs**2 * fZ, ("3.3.9 m", "growth", "full Z")),
-    Step("3.3.9 1", LOST_Z.subs(COPY) <= cu**2 + 4 * cU**2 * cu * cA + 4 * cU**2 * cu + eta * q0 * (cU * cu * cA) ** 2 / 4,
-         ("η > 0",), fix=LOST_Z.subs(COPY) <= cu**2 + 4 * (cU * cu * cA) ** 2 + 4 * (cU * cu) ** 2
+    Step("3.3.9 1",
+         FULL_Z.subs(COPY).subs(m, 1) <= cu**2 + 4 * cU**2 * cu * (cA + 1) + eta * q0 * (cU * cu * cA) ** 2 / 4,
+         fix=FULL_Z.subs(COPY).subs(m, 1) <= cu**2 + 4 * (cU * cu * cA) ** 2 + 4 * (cU * cu) ** 2
          + eta * q0 * (cU * cu * cA) ** 2 / 4, text="squares are lost"),
-    Step("3.3.9 2", FULL_Z.subs(COPY) <= LOST_Z.subs(COPY), ("m > 0", "η > 0"), text="the powers of m are lost"),
+    Step("3.3.9 2", FULL_Z.subs(COPY) <= LOST_Z.subs(COPY), ("m > 0",), text="the powers of m are lost"),
     Step("3.3.9 3", fZ <= lZ, ("3.3.9 2", "full Z", "lost Z", *COPIED)),
     Step("3.3.9 4", I2 <= eta * XF**2 * rs**2 * lZ, ("3.3.9 g", "3.3.9 3", "η > 0")),
     Step("3.3.9 C", Eq(XF**2 * lZ, C11 - XU**2 + eta * q0 * C12), ("lost Z", "C₁₁", "C₁₂", "XU")),
@@ -551,8 +576,12 @@ GD_PROOF = (
 )  # fmt: skip
 
 UNIT_FACTS = (
-    *(Fact(f"{s.name} ≥ 0", s >= 0) for s in (lam0, nA, nB, nU, nu, XF, r0, q0, ZF, mZ, Nm, XU)),
-    *(f for f in GD_FACTS if f.id in ("N ≥ 1", "λ_U > 0", "λ₀²", "X ≠ 0", "Lemma 3.3.3", "λ_min ≤ mean", "λ_U", "mZ", "Nm²", "XU")),
+    *_signs(lam0, nA, nB, nU, nu, XF, r0, q0, ZF, mZ, Nm, XU),
+    *(
+        f
+        for f in GD_FACTS
+        if f.id in ("N ≥ 1", "λ_U > 0", "λ₀²", "X ≠ 0", "Lemma 3.3.3", "λ_min ≤ mean", "λ_U", "mZ", "Nm²", "XU")
+    ),
     _cite("λ₀ bound", N * m**2 * lam0**2 <= XF**2 * nU**2, "Lemma 3.3.3 with λ_min ≤ mean; also proved below"),
 )
 UNIT_PROOF = (
@@ -567,7 +596,7 @@ kZ, xz = symbols("k_Z x_Z", real=True)
 REPAIRED_FACTS = (
     *COMMON,
     *SUM,
-    *(Fact(f"{s.name} ≥ 0", s >= 0) for s in (P, C1, C2, h1, kZ, c, XU, mZ)),
+    *_signs(P, C1, C2, h1, kZ, c, XU, mZ),
     _cite("Hyp. 2", Zt >= lam0 / 2, "at step k, by induction"),
     _cite("λ_U", lU >= nU + RU),
     _cite("mZ", Eq(mZ, m * ZF), "an abbreviation"),
@@ -606,7 +635,8 @@ REPAIRED_PROOF = (
     Step("ΔZ U", XF * eU / m <= eta * XF**2 * lu * rs / m**2, ("3.3.7 U", "m > 0")),
     Step("ΔZ h", h1 >= eW / (4 * (lA**2 + 1)), ("3.3.7 W",)),
     Step("ΔZ W", XF * eW * lU / m**2 <= 4 * XF * h1 * (lA**2 + 1) * lU / m**2, ("ΔZ h", "λ_U > 0", "m > 0")),
-    Step("ΔZ Wh", 4 * XF * h1 * (lA**2 + 1) * lU / m**2 <= eta * XF**2 * lu * rs / m**2 * (P - 1), ("h(k)", "P", "m > 0")),
+    Step("ΔZ Wh", 4 * XF * h1 * (lA**2 + 1) * lU / m**2 <= eta * XF**2 * lu * rs / m**2 * (P - 1),
+         ("h(k)", "P", "m > 0")),
     Step("ΔZ", eZ <= eta * XF**2 * lu * rs / m**2 * P, ("(3.15) step", "ΔZ U", "ΔZ W", "ΔZ Wh")),
     Step("ΔZ k", eZ <= eta * kZ * rs, ("ΔZ", "k_Z")),
     *_sum(("η > 0",)),
@@ -637,7 +667,8 @@ REPAIRED_PROOF = (
     Step("I₁ η", c**2 <= eta * q0 / 8, ("step ×", "c", "η > 0")),
     *THIRD,
     Step("(3.18) C", 2 * C2 <= q0 / 8, ("(3.18)", "λ₀²")),
-    Step("together 1", Lnext <= L + c**2 * L + 2 * eta * C2 * L - eta * q0 / 2 * L, ("decrease", "I₁ bound", "I₂ bound", "3.3.10")),
+    Step("together 1", Lnext <= L + c**2 * L + 2 * eta * C2 * L - eta * q0 / 2 * L,
+         ("decrease", "I₁ bound", "I₂ bound", "3.3.10")),
     Step("together 2", c**2 + 2 * eta * C2 - eta * q0 / 2 <= -eta * q0 / 4, ("I₁ η", "(3.18) C", "η > 0")),
     Step("rate", Lnext <= L * (1 - eta * q0 / 4), ("together 1", "together 2")),
 )  # fmt: skip
@@ -656,16 +687,14 @@ SHARP_DEFINITIONS = {
     mu: (lam0 - RZ) ** 2 - C,
 }
 SHARP_FACTS = (
-    *(
-        Fact(f"{s.name} ≥ 0", s >= 0)
-        for s in (lam0, nA, nu, r0, X2, Z2, As, us, Zs, rs, v, T, bk, rest, rn, Q, C, kZ, muZ)
-        + (hA, hu, hZ, bA, bu, dA, du, dZ, eA, eB, eU, eu, eW, eZ)
-    ),
+    *_signs(lam0, nA, nu, r0, X2, Z2, As, us, Zs, rs, v, T, bk, rest, rn, Q, C, kZ, muZ),
+    *_signs(hA, hu, hZ, bA, bu, dA, du, dZ, eA, eB, eU, eu, eW, eZ),
     Fact("e > 0", E > 0, "(1 − ημ)^s"),
     Fact("N ≥ 1", N >= 1),
     _cite("λ_A > 0", lA > 0, "a norm plus a positive radius"),
     _cite("λ_u > 0", lu > 0, "a norm plus a positive radius"),
     _cite("ζ > 0", zeta > 0, "a norm plus a positive radius"),
+    _cite("ζ", zeta >= Z2 + RZ, "the definition"),
     _cite("λ_min ≤ λ_max", Z2 >= lam0, "of ZᵀZ, at the start"),
     _cite("σ ≤ ‖Z‖", muZ <= Zs**2, "λ_min(ZᵀZ) ≤ λ_max(ZᵀZ), at step s"),
     _cite("A(s)", lA >= As, "A(s) is in its ball"),
@@ -716,13 +745,15 @@ def _kept(x: str, drift: Symbol, sup: Symbol, bound: Symbol, radius: Symbol) -> 
         Step(f"sup {x} ≤", sup <= bound, (f"sup {x}", f"∇{x}", f"bound {x}")),
         Step(f"hyp {x}", bound <= mu * radius, (x, f"bound {x}", "m > 0")),
         Step(f"path {x} T", drift <= bound * T, (f"path {x}", f"sup {x} ≤")),
-        Step(f"path {x} R", drift <= radius, (f"path {x} T", f"hyp {x}", "T", "gap")),
+        Step(f"path {x} R", drift <= radius, (f"path {x} T", f"hyp {x}", "T")),
     )
 
 
 SHARP_PROOF = (
-    Step("one A ≤", 2 * eta * As * v * Zs * rs <= 2 * eta * lA * lu * zeta * rs / m, ("A(s)", "u(s)", "Z(s)", "Lemma 3.3.2 with D", "m > 0")),
-    Step("one B ≤", 2 * eta * v * Zs * rs <= 2 * eta * lu * zeta * rs / m, ("u(s)", "Z(s)", "Lemma 3.3.2 with D", "m > 0")),
+    Step("one A ≤", 2 * eta * As * v * Zs * rs <= 2 * eta * lA * lu * zeta * rs / m,
+         ("A(s)", "u(s)", "Z(s)", "Lemma 3.3.2 with D", "m > 0")),
+    Step("one B ≤", 2 * eta * v * Zs * rs <= 2 * eta * lu * zeta * rs / m,
+         ("u(s)", "Z(s)", "Lemma 3.3.2 with D", "m > 0")),
     Step("one U ≤", eta * v * X2 * rs <= eta * lu * X2 * rs / m, ("u(s)", "Lemma 3.3.2 with D", "m > 0")),
     Step("one u ≤", eta * Zs * rs <= eta * zeta * rs, ("Z(s)",)),
     Step("k A", eA <= 2 * lA * zeta * kk, ("one A", "one A ≤", "k")),
@@ -751,13 +782,19 @@ SHARP_PROOF = (
     Step("contraction", rn <= (1 - eta * mu) * rs, ("e⁺ λ", "μ")),
     Step("μ ≤ λ_min", mu <= muZ, ("μ", "λ_min")),
     Step("ημ ≤ 1", eta * mu <= 1, ("μ ≤ λ_min", "λ_min ≤ 1/η", "η > 0")),
+    Step("μ ≤ σ²", mu <= (lam0 - RZ) ** 2, ("μ",)),
+    Step("σ² ≤ ζ²", (lam0 - RZ) ** 2 <= zeta**2, ("R_Z", "λ_min ≤ λ_max", "ζ")),
+    Step("step <", eta * zeta**2 < 1, ("step", "ζ > 0")),
+    Step("μ ≤ ζ²", mu <= zeta**2, ("μ ≤ σ²", "σ² ≤ ζ²")),
+    Step("ημ < 1", eta * mu < 1, ("μ ≤ ζ²", "step <", "η > 0"), text="so that e = (1 − ημ)^s > 0"),
     Step("f ≥ 0", fac >= 0, ("f", "ημ ≤ 1")),
     Step("contraction f", rn <= fac * rs, ("contraction", "f")),
     Step("contraction²", rn**2 <= fac**2 * rs**2, ("contraction f", "f ≥ 0")),
     Step("rate f", Lnext <= fac**2 * L, ("contraction²", "loss", "loss⁺")),
     Step("rate", Lnext <= (1 - eta * mu * (2 - eta * mu)) * L, ("rate f", "f")),
     Step("T", mu * T <= 1, ("Σ",)),
-    Step("∇A r", 2 * lA * lu * zeta * rs / m / E <= SHARP_BOUND["A"], ("decay", "λ_A > 0", "λ_u > 0", "ζ > 0", "m > 0")),
+    Step("∇A r", 2 * lA * lu * zeta * rs / m / E <= SHARP_BOUND["A"],
+         ("decay", "λ_A > 0", "λ_u > 0", "ζ > 0", "m > 0")),
     Step("∇A x", eA <= eta * xA, ("k A", "k", "x_A")),
     Step("∇A η", eA / (eta * E) <= xA / E, ("∇A x", "η > 0")),
     Step("∇A", eA / (eta * E) <= SHARP_BOUND["A"], ("∇A r", "∇A η", "x_A")),
@@ -772,7 +809,7 @@ SHARP_PROOF = (
     Step("sup Z ≤", hZ <= kZ * r0, ("sup Z", "∇Z η", "∇Z r")),
     Step("hyp Z", kZ * r0 <= mu * RZ, ("Z", "k_Z", "m > 0")),
     Step("path Z T", dZ <= kZ * r0 * T, ("path Z", "sup Z ≤")),
-    Step("path Z R", dZ <= RZ, ("path Z T", "hyp Z", "T", "gap")),
+    Step("path Z R", dZ <= RZ, ("path Z T", "hyp Z", "T")),
     Step("ball A", At <= lA, ("triangle A", "path A R")),
     Step("ball u", ut <= lu, ("triangle u", "path u R")),
     Step("ball Z", ZNt <= zeta, ("triangle Z", "path Z R")),
@@ -848,8 +885,9 @@ MONDEQ_GD = Theorem(
     flaw="wherever its hypotheses can hold the theorem is false: on one unit with x = U = 1, A = B = u = 0, m = 1/10 "
     "and y = 1/1000 they hold with η = 1/25, and the first step multiplies the loss by 9. mondeq-gd:repaired carries "
     "the lost factors 1/m.",
-    counterexample="n = N = d = 1, x = U = 1, A = B = u = 0, m = 1/10, y = 1/1000, R_A = R_U = 1/10, R_B = 1, R_u = 1/100 and η "
-    "just below 4/λ₀² = 1/25: every hypothesis holds, and the first step multiplies the loss by more than 8.",
+    counterexample="n = N = d = 1, x = U = 1, A = B = u = 0, m = 1/10, y = 1/1000, R_A = R_U = 1/10, R_B = 1, "
+    "R_u = 1/100 and η just below 4/λ₀² = 1/25: every hypothesis holds, and the first step multiplies the loss by "
+    "more than 8.",
     settings=("eta",),
     quick=QUICK,
 )
@@ -863,8 +901,8 @@ MONDEQ_GD_UNIT = replace(
     facts=UNIT_FACTS,
     proof=UNIT_PROOF,
     reading=(
-        "A question to the audit, not a printed theorem: Theorem 3.3.5 with m ≥ 1 added, which holds for the usual m = 1. "
-        "Its hypotheses exclude one another for every width, every N ≥ 1, every data X ≠ 0 and every choice of the radii.",
+        "A question to the audit, not a printed theorem: Theorem 3.3.5 with m ≥ 1 added, as for the usual m = 1. Its "
+        "hypotheses exclude one another for every width, every N ≥ 1, every data X ≠ 0 and every choice of the radii.",
     ),
     never="No network with m ≥ 1 satisfies (3.18): by Lemma 3.3.3 it needs 20 N m² ≤ 1.",
     flaw="its hypotheses exclude one another: (3.18) needs 20 N m² ≤ 1.",
@@ -931,7 +969,6 @@ MONDEQ_GD_SHARP = Theorem(
     hypotheses=(
         *GIVEN,
         Hypothesis("R_Z", RZ < lam0, "the equilibrium keeps full rank"),
-        Hypothesis("gap", mu > 0, "the kernel of u outweighs the motion of Z"),
         Hypothesis("A", mu * RA >= 2 * lA * lu * zeta * r0 / m),
         Hypothesis("u", mu * Ru >= zeta * r0),
         Hypothesis("Z", mu * RZ >= lu * Q * r0 / m**2),
@@ -952,9 +989,10 @@ MONDEQ_GD_SHARP = Theorem(
         *READING,
         "Sharpened: the residual obeys e⁺ = (I − ηZᵀZ)e + (Z⁺ − Z)ᵀu⁺ with ‖(Z⁺ − Z)ᵀu⁺‖ ≤ ηC‖e‖, so η‖Z‖² ≤ 1 gives "
         "‖e⁺‖ ≤ (1 − η(σ_min(Z)² − C))‖e‖: no square of the step is lost.",
-        "The operator norm of Z, measured at the start and moved by at most R_Z, replaces ‖X‖_F‖U‖/m, and ‖X‖ replaces ‖X‖_F; "
-        "so no radius of U or B is needed, and R_Z is chosen in place of λ₀/2.",
+        "The operator norm of Z, measured at the start and moved by at most R_Z, replaces ‖X‖_F‖U‖/m, and ‖X‖ replaces "
+        "‖X‖_F; so no radius of U or B is needed, and R_Z is chosen in place of λ₀/2.",
     ),
     settings=("eta",),
-    quick={**QUICK, "scale": "auto"},
+    defaults={"scale": "auto"},
+    quick=QUICK,
 )

@@ -287,8 +287,8 @@ SPREAD = 1 + (L - 1) / (L * m0)
 # Of the proof: w_l = |W_l|; (1 - alpha)^L written out for two and three layers; the Lipschitz bound of T_alpha;
 # the sum of prox_l - id at z_0, its distance from the sum at y, and how far the blocks are apart.
 w_1, w_2, lip_T, total, d_0, spread, d_block = symbols("w_1 w_2 Lip_T_alpha total d_0 spread d_block", real=True)
-# (15) on one entry: a point, prox_1 of it; one |z - prox(z) - (z' - prox(z'))|, |z - z'|; the bound on the drift: |z_0|,
-# |z_{l-1}|, the sum c of the |prox_l(0)|, and H.
+# (15) on one entry: a point, prox_1 of it; one |z - prox(z) - (z' - prox(z'))|, |z - z'|; the bound on the drift:
+# |z_0|, |z_{l-1}|, the sum c of the |prox_l(0)|, and H.
 z_in, p_1, dres, dzz, z_00, z_ll, c_0, H_a, mix, lip_d = symbols(
     "z_in prox_1 d_residual d_zz norm_z_0 norm_z_l c_0 H_alpha drift_sum Lip_direct", real=True
 )
@@ -463,9 +463,10 @@ OPTEQ_WIDE_REPAIRED = replace(
     proof=WIDE_STEPS,
     flaw="",
     reading=(
-        "The statement is that of opteq-wide; only the proof differs. (15) expands a composition of proximal operators as "
-        "if they were linear; here the limit rests on Σ_l (prox_l(z_(l−1)) − z_(l−1)) = 0 at the equilibrium, which needs "
-        "no expansion, and on H ≤ 2L(|z₀| + c₀) + c₀ with (1 − L̃_σ min ‖W_l‖²)|z₀| ≤ c₀ = Σ|prox_l(0)|, whatever α is.",
+        "The statement is that of opteq-wide; only the proof differs. (15) expands a composition of proximal operators "
+        "as if they were linear; here the limit rests on Σ_l (prox_l(z_(l−1)) − z_(l−1)) = 0 at the equilibrium, which "
+        "needs no expansion, and on H ≤ 2L(|z₀| + c₀) + c₀ with (1 − L̃_σ min ‖W_l‖²)|z₀| ≤ c₀ = Σ|prox_l(0)|, for "
+        "every α.",
         *OPTEQ_WIDE.reading[:3],
     ),
 )

@@ -105,7 +105,7 @@ dP, dX, dG, dT, dA, dM, dF, dE, dE_n, E, F, a, c_F, dH = symbols(
 dFW, dFU, dFb, dFx, dEW, dEU, dEb, dEx, dEO = symbols(
     "delta_f_W delta_f_U delta_f_b delta_f_x delta_J_W delta_J_U delta_J_b delta_J_x delta_J_out", real=True
 )
-CP, SP, CA, CM, R, Y, E_, dWz = symbols("C_P S_P C_A C_M R Y_lip E_any delta_Wz", real=True)
+CP, SP, CA, CM, R, Y, E_, dWz, terms = symbols("C_P S_P C_A C_M R Y_lip E_any delta_Wz terms", real=True)
 cFW, cFU, cFb, cFx, cFO = symbols("c_f_W c_f_U c_f_b c_f_x c_f_out", real=True)
 
 SIGNS = (
@@ -337,6 +337,7 @@ PRINTED_FACTS = (
     _cited("B_J any", BJ_ > 0),
     _cited("y any", y_lip > 0),
     _cited("D", dD <= Lsig * (3 * B * dW + Bx * dU + rN * db), "σ′ is L_σ-Lipschitz; the part of one layer"),
+    _cited("(16) at K", Eq(terms, K - 1), "the terms of the sum for z^K"),
     _cited("1 + 2α ≤ exp(2α)", pL <= eL, "(1 + 2α)^L ≤ exp(2αL)"),
     _cited("exp(2αL) ≤ 2", eL <= 2, "the condition of Lemma 12"),
     _cited("layers 1 + 2α", zkl <= pL * zk + f0, "each f_l is (1 + 2α)-Lipschitz"),
@@ -348,7 +349,7 @@ PRINTED_STEPS = (
     *LEMMAS_13_14,
     Step("Lemma 12 power", pL <= 2, since=("1 + 2α ≤ exp(2α)", "exp(2αL) ≤ 2")),
     Step(
-        "Lemma 12",
+        "Lemma 12 as printed",
         zkl <= 3 * B,
         since=("layers 1 + 2α", "Lemma 12 power", "Theorem 4 z^k", "layers at 0", "B* ≥ 0"),
         text="as printed; Lemma 13 gives it without the condition on α",
@@ -410,6 +411,12 @@ PRINTED_STEPS = (
         1 + (1 - alpha * L) >= 2,
         since=("Lemma 16",),
         text="no term of the sum exceeds 1, so it is at most k, not at least k",
+    ),
+    Step(
+        "Lemma 16 terms",
+        terms >= K,
+        since=("(16) at K",),
+        text="(22) counts K − 1 terms, (23) counts K; for K = 1 nothing depends on the b_l",
     ),
     Step("Lemma 16 b squared", fb_min**2 >= (c_b * rN) ** 2, since=("∂f/∂b below", "√N")),
     Step("Lemma 16 b", fb_min >= c_b * rN, since=("Lemma 16 b squared", "fb_min ≥ 0"), text="c_b = ακσ_m"),
@@ -600,6 +607,7 @@ OPTEQ_GD = Theorem(
         "Assumption 4 over the whole set of Assumption 3 (‖W_l‖ ≤ 1) holds exactly when the slope stays below 1, "
         "for the activations at hand: with slope 1, W_l an isometry and a bias of norm B_Ub there is no fixed point. "
         "Then B₁* = (|σ(0)|√(nN) + L̃_σ B_Ub(B_x + √N))/(1 − L̃_σ), and B* = B₁* bounds every z^k from z¹ = 0.",
+        "For a linear activation L_σ = 0 and so C_J = 0, but ∂z^K/∂W_l is not constant: (29) is false as printed.",
         "B_J = 2α√L K C_z and C_J = 9α√L B*L_σC_zL_g + 2√(3L) αKB*L_σC_D, as in Lemma 19; Q₁ is printed without "
         "the factors B_L and √2 that its derivation has.",
         "Q₂ is printed without ‖y(0) − y_0‖, which the last line of the proof has; the factor is kept here.",
@@ -611,9 +619,11 @@ OPTEQ_GD = Theorem(
     "gradient is 0 and the loss stays at N/2. The proof bounds ‖J b‖ from below where it needs ‖Jᵀ r‖.",
     facts=PRINTED_FACTS,
     proof=PRINTED_STEPS,
-    counterexample="inputs (1,1), (−1,−1), (1,−1), (−1,1), labels 1, 1, −1, −1, width 8 with 8 units, W_l with all "
-    "singular values 3/4, U = b = 0 and W_(L+1) of size 10⁶: every hypothesis is certified, the gradient vanishes "
-    "to within the enclosure and the loss stays at N/2, so (23) and the rate fail.",
+    counterexample="inputs (1,1), (−1,−1), (1,−1), (−1,1) with labels 1, 1, −1, −1 in a file xor.csv (lines 1,1,1; "
+    "−1,−1,1; 1,−1,−1; −1,1,−1) and deqcheck verify --theorem opteq-gd --data xor.csv --init orthogonal --width 8 "
+    "--with units=8 --with inputs=0 --with output=1e6: W_l has all singular values 3/4, U = b = 0 and "
+    "|W_(L+1)| is about 10⁶; every hypothesis is certified, the prediction is 0, the gradient vanishes and the loss stays at N/2, so (23) and the rate fail. With the same settings the two samples 1,1,1 and 1,1,−1 do it "
+    "too: one input with two labels, where no parameters have a loss below 1.",
     settings=("iterations", "p", "c", "output", "eta"),
     defaults={"activation": "smooth", "alpha": "0.01", "units": "16"},
     quick={"width": "32", "units": "4", "samples": "8", "dim": "10", "iterations": "6"},
@@ -912,8 +922,8 @@ OPTEQ_GD_REPAIRED = replace(
         "C_J is what the argument of Lemma 19 gives when no L_g ≥ 1, L_σ ≥ 1, B* ≥ K³√L or αB* ≥ 1 is assumed: C_P, "
         "C_A and C_M bound the changes of the arguments of σ, of A(k) and of a step, per unit of ‖θ − θ′‖. "
         "The extractor X_0 W_0ᵀ is linear in W_0; another one adds the Lipschitz constant of its derivative.",
-        "The descent needs the gradient to be Q₁-Lipschitz from θ(t) along the step, where the loss is not yet known to be "
-        "small: the residual is taken at θ(t) only.",
+        "The descent needs the gradient to be Q₁-Lipschitz from θ(t) along the step, where the loss is not yet known "
+        "to be small: the residual is taken at θ(t) only.",
         *OPTEQ_GD.reading[:6],
     ),
     flaw="",

@@ -23,6 +23,7 @@ from deqcheck.quantities import relu as q
 from deqcheck.statement import (
     Conclusion,
     Fact,
+    Growth,
     Hypothesis,
     Quantity,
     Rate,
@@ -91,9 +92,9 @@ READING = (
     "γ belongs to the model and is fixed before anything is measured; γ₀ < 1 then limits C₂.",
 )
 NARROW = (
-    "No theorem asks for m ≥ N. Were σ_min(Z) the smallest of the min(m, N) singular values, (17)-(20) could hold with "
-    "m < N and (iii) fail: for m = 1, N = 2, X = (3/5, 4/5)ᵀ, y = (−4/5, 3/5)ᵀ, W = 100, A = 1, b = 0, γ = 1/100, "
-    "C₁ = C₂ = C₃ = 1 and η = 10⁻⁸ every gradient is zero and the loss stays at 1/2."
+    "Neither Theorem 4.2 nor 4.4 asks for m ≥ N. With σ_min(Z) the smallest of the min(m, N) singular values, (14), "
+    "(15) and (17)-(20) hold for m = 1, N = 2, X = (3/5, 4/5)ᵀ, y = (−4/5, 3/5)ᵀ, W = 100, A = 1, b = 0, γ = 1/100, "
+    "C₁ = C₂ = C₃ = 1, η = 10⁻⁸; every gradient is zero there, the loss stays at 1/2, and (iii) fails."
 )
 
 QUICK = {"width": "60", "dim": "20"}
@@ -628,6 +629,20 @@ GD_PROOF = (
 
 # --- statements ------------------------------------------------------------------------------------
 
+HALF = Rational(1, 2)
+POWERS = {
+    alpha0: (HALF, 0), nW: (HALF, 0), nA: (1, 0), gamma: (-1, 0), XF: (0, HALF), r0: (0, HALF), C1: (HALF, 0), C2: (1, 0),
+}  # fmt: skip
+RANDOM = {"scale": "1", "init": "random"}
+GROWTH = Growth(
+    POWERS,
+    width={**RANDOM, "dim": "20", "samples": "5"},
+    samples={**RANDOM, "dim": "400", "width": "800"},
+    widths=(200, 400, 800),
+    counts=(4, 8, 16, 32),
+    text="initialisation (27) with γ = 1/(2‖A‖): α₀ and ‖W‖ grow as √m, ‖A‖ as m; inputs of norm 1 in general position",
+)
+
 GF_RELU = Theorem(
     key="gf-relu",
     title="gradient flow trains a ReLU implicit network to zero loss at a linear rate",
@@ -653,6 +668,7 @@ GF_RELU = Theorem(
     facts=GF_FACTS,
     proof=GF_PROOF,
     reading=(*READING, NARROW),
+    growth=GROWTH,
     quick=QUICK,
 )
 
@@ -689,6 +705,7 @@ GD_RELU = Theorem(
     references=(Reference(eta, 1 / N, "the paper's step size 1/N"),),
     reading=(*READING, NARROW),
     settings=("eta",),
+    growth=replace(GROWTH, powers={**POWERS, N: (0, 1)}),
     quick=QUICK,
 )
 
@@ -697,8 +714,9 @@ GD_RELU = Theorem(
 #     e' = (I - eta Z Z^T) e + (Z' - Z) b',
 # exactly: no term of second order is dropped. While eta ||Z||^2 <= 1 the first term is at most
 # (1 - eta sigma_min(Z)^2) ||e||. The second is at most ||Z' - Z|| ||b'||, and by the Lipschitz property of relu
-#     (1 - gamma ||A'||) ||Z' - Z||_F <= gamma ||Z|| ||A' - A||_F + ||X|| ||W' - W||_F <= eta K (1 - gamma_0) lambda_3 ||e||,
-# with operator norms of X and Z. ||Z|| is measured at the start and followed. So ||e'|| <= (1 - eta mu) ||e||.
+#     (1 - gamma ||A'||) ||Z' - Z||_F <= gamma ||Z|| ||A' - A||_F + ||X|| ||W' - W||_F,
+# which the gradients (7) and (8) turn into ||Z' - Z||_F <= eta K lambda_3 ||e||, with operator norms of X and Z;
+# ||Z|| is measured at the start and followed. So ||e'|| <= (1 - eta mu) ||e||.
 # The path of b is shorter than the sum of ||Z|| ||e||: from ||(I - eta Z Z^T)e||^2 <= ||e||^2 - eta ||Z^T e||^2,
 #     eta ||Z^T e||^2 / ||e|| <= 2 (||e|| - ||e'|| + eta lambda_3^2 K ||e||),
 # which is summable, and ||Z^T e|| >= sigma ||e||. The norm of b' inside e' is bounded before, by one crude step.
@@ -753,7 +771,10 @@ SHARP_FACTS = (
     Fact("Σ next", Eq(sum1, sum0 + ps), cited=True),
     Fact("b moves", D1 <= D0 + eta * gb, cited=True),
     Fact(
-        "b so far", sigma * D0 <= 2 * (r0 - e) + 2 * slip * r0 * (eta * sum0), "induction; equality at s = 0", cited=True
+        "b so far",
+        sigma * D0 <= 2 * (r0 - e) + 2 * slip * r0 * (eta * sum0),
+        "induction; equality at s = 0",
+        cited=True,
     ),
     Fact("W moves", W1 <= W0 + eta * gW, cited=True),
     Fact("W so far", W0 <= eta * cW * sum0, "induction over the sum", cited=True),
@@ -799,7 +820,11 @@ def _drift(name: str, moved: Symbol, grown: str, c: Symbol, radius: Symbol | Non
         Step(f"{name} cΣ", c * (eta * mu * sum1) <= c, ("Σ bound", f"c_{name} ≥ 0")),
         Step(f"{name} μ sum", mu * moved <= c * (eta * mu * sum1), (f"{name} sum", "μ > 0")),
         Step(f"{name} drift", mu * moved <= c, (f"{name} μ sum", f"{name} cΣ")),
-        *(() if radius is None else (Step(f"{name} radius", moved <= radius, (f"{name} drift", f"{name} 1", "μ > 0")),)),
+        *(
+            ()
+            if radius is None
+            else (Step(f"{name} radius", moved <= radius, (f"{name} drift", f"{name} 1", "μ > 0")),)
+        ),
     )
 
 
@@ -927,7 +952,11 @@ SHARP_PROOF = (
     Step("path 3", gb**2 >= sigma * e * gb, ("(9) below", "(ii) at s", "‖∂L/∂b‖ ≥ 0")),
     Step("path 4", 2 * (kept * e) <= 2 * e**2 - eta * (sigma * e * gb), ("path 2", "path 3")),
     Step("path 5", 2 * kept <= 2 * e - eta * (sigma * gb), ("path 4", "residual > 0")),
-    Step("path", sigma * (eta * gb) <= 2 * (e - e1) + 2 * slip * (eta * e), ("path 5", "residual moves", "remainder bound")),
+    Step(
+        "path",
+        sigma * (eta * gb) <= 2 * (e - e1) + 2 * slip * (eta * e),
+        ("path 5", "residual moves", "remainder bound"),
+    ),
     Step("path decay", slip * (eta * e) <= slip * (eta * (ps * r0)), ("(iii) at s", "slip ≥ 0")),
     Step("path next", sigma * D1 <= sigma * D0 + sigma * (eta * gb), ("b moves", "σ > 0")),
     Step(

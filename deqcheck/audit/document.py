@@ -99,11 +99,18 @@ def cache_folder() -> Path:
 
 def fingerprint(theorem: Theorem) -> str:
     """Changes when the statement, its proof or the engine changes."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(content(theorem).encode())
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
-    for field in fields(theorem):
-        digest.update(f"{field.name}={_plain(getattr(theorem, field.name))}\n".encode())
+    return digest.hexdigest()
+
+
+def content(*theorems: Theorem) -> str:
+    """Changes when a statement or a proof changes."""
+    digest = hashlib.sha256()
+    for theorem in theorems:
+        for field in fields(theorem):
+            digest.update(f"{field.name}={_plain(getattr(theorem, field.name))}\n".encode())
     return digest.hexdigest()
 
 

@@ -126,7 +126,8 @@ def audit(
         return _use(pool, theorem, hypothesis, steps)
 
     steps = pool.each([partial(examine, step) for step in theorem.proof])
-    uses = pool.each([partial(weigh, h) for h in theorem.hypotheses if h.claim is not None])
+    signs = _signs(theorem)  # that a constant is chosen positive is no demand on the instance
+    uses = pool.each([partial(weigh, h) for h in theorem.hypotheses if h.claim is not None and h.claim not in signs])
     show(f"{theorem.key} satisfiability")
     return Audit(theorem, tuple(steps), tuple(uses), satisfiability(theorem, pool))
 

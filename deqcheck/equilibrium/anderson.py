@@ -33,10 +33,8 @@ class Memory:
         self.length, self.count, self.ridge = length, 0, ridge
         self.images = torch.empty(n, length, m, dtype=like.dtype, device=like.device)
         self.gaps = torch.empty_like(self.images)
-        wide = {"dtype": torch.float64, "device": like.device}
-        self.gram = torch.zeros(n, length, length, **wide)  # type: ignore[arg-type]
+        self.gram = torch.zeros(n, length, length, dtype=torch.float64, device=like.device)
         self.valid = torch.zeros(n, length, dtype=torch.bool, device=like.device)
-        self.eye = torch.eye(length, **wide)  # type: ignore[arg-type]
 
     @property
     def slot(self) -> int:
@@ -126,7 +124,7 @@ def solve(
         each = equation.relative(gap, image)
         residuals.append(float(each.max()) if each.numel() else 0.0)
         if equation.converged(residuals, image, each, tolerance):
-            return Solution(image.clone(), "Anderson", tuple(residuals), each, (count, 0))
+            return Solution(equation.better(Z, image).clone(), "Anderson", tuple(residuals), each, (count, 0))
         lowest, since = (residuals[-1], 0) if residuals[-1] < lowest else (lowest, since + 1)
         past.forget(each > GROWTH * best)
         best = torch.minimum(best, each)

@@ -58,10 +58,11 @@ def _attempts(equation: Equation, start: Tensor | None) -> Iterator[Attempt]:
     """The methods in order: the cheapest that suits first, the surest last."""
     q, m = equation.contraction, equation.monotone
     large = equation.work >= LARGE and equation.c.dtype == torch.float64
+    cold = start is None or start is equation.c
     contracts = q is not None and q < 1
     if closed_form.applies(equation):
         yield closed_form.solve
-    elif start is None and (q is None or q > SLOW_CONTRACTION) and large and closed_form.nearly(equation):
+    elif cold and (q is None or q > SLOW_CONTRACTION) and large and closed_form.nearly(equation):
         yield _from_linear
     if not contracts and m is not None and m > 0:
         yield _splitting_polished if large else _splitting
@@ -73,9 +74,8 @@ def _attempts(equation: Equation, start: Tensor | None) -> Iterator[Attempt]:
         yield _picard
     else:
         yield _anderson
-    if contracts and q is not None and equation.low is None:
-        if q > SLOW_CONTRACTION:
-            yield _splitting
+    if contracts and q is not None and q > SLOW_CONTRACTION and equation.low is None:
+        yield _splitting
     if equation.work * equation.M.shape[0] <= NEWTON_WORK and equation.low is None:
         yield _newton
     yield _picard
@@ -90,7 +90,9 @@ def _anderson(equation: Equation, start: Tensor | None, tolerance: float) -> Sol
 
 
 def _anderson_polished(equation: Equation, start: Tensor | None, tolerance: float) -> Solution:
-    return polish.solve(equation, lambda e, aim: anderson.solve(e, None, aim, 300), start, tolerance)
+    # From c itself a product would only tell what is known: the first layer from zero is phi(c).
+    guess = None if start is equation.c else start
+    return polish.solve(equation, lambda e, aim: anderson.solve(e, None, aim, 300), guess, tolerance)
 
 
 def _from_linear(equation: Equation, _start: Tensor | None, tolerance: float) -> Solution:

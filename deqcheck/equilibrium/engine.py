@@ -10,13 +10,14 @@ from torch import Tensor
 from deqcheck import rigor
 from deqcheck.enclosure import Enclosure
 from deqcheck.enclosure.matrix import Matrix
-from deqcheck.equilibrium import anderson, closed_form, picard
-from deqcheck.equilibrium.solution import NotConverged, Solution
+from deqcheck.equilibrium import auto
+from deqcheck.equilibrium.equation import Equation
+from deqcheck.equilibrium.solution import Solution
 from deqcheck.models.relu import ReluImplicit
 from deqcheck.truth import HOLDS
 
-# Above this contraction Picard needs hundreds of products where Anderson needs tens.
-SLOW_CONTRACTION = 0.7
+TOLERANCE = 1e-14
+"""Relative residual of an equilibrium that is to be enclosed; the rounding floor ends it earlier where it must."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +31,10 @@ class Equilibrium:
     residuals: tuple[float, ...]
 
 
-def solve(model: ReluImplicit, Phi: Tensor, contraction: Enclosure) -> Solution:
+def solve(model: ReluImplicit, Phi: Tensor, contraction: Enclosure, start: Tensor | None = None) -> Solution:
     """The cheapest method that suits; a slow one takes over only when a fast one says it failed."""
-    if closed_form.applies(model):
-        return closed_form.solve(model, Phi)
-    if contraction.floats()[1] > SLOW_CONTRACTION:
-        try:
-            return anderson.solve(model, Phi)
-        except NotConverged as failure:
-            after = picard.solve(model, Phi)
-            return Solution(after.Z, f"Picard, after: {failure}", after.residuals)
-    return picard.solve(model, Phi)
+    equation = Equation(model.gamma * model.A, Phi, contraction=contraction.floats()[1])
+    return auto.solve(equation, Phi if start is None else start, TOLERANCE)
 
 
 def apply_layer(model: ReluImplicit, X: Tensor, Z: Tensor) -> tuple[Tensor, Enclosure]:
@@ -57,8 +51,8 @@ def apply_layer(model: ReluImplicit, X: Tensor, Z: Tensor) -> tuple[Tensor, Encl
     return torch.relu(total), delta
 
 
-def enclose(model: ReluImplicit, X: Tensor, norm_A: Enclosure) -> Equilibrium:
-    """Solve, apply the layer once more, and bound the distance to the fixed point.
+def enclose(model: ReluImplicit, X: Tensor, norm_A: Enclosure, start: Tensor | None = None) -> Equilibrium:
+    """Solve (from `start`, such as the last equilibrium of a training run), apply the layer once more, and bound the distance to the fixed point.
 
     With contraction q < 1 and y = f(z): ||y - z*|| <= (q ||z - y|| + delta) / (1 - q), where delta
     bounds the rounding error of evaluating f. Without a certified q < 1 nothing is claimed: the radius
@@ -68,7 +62,7 @@ def enclose(model: ReluImplicit, X: Tensor, norm_A: Enclosure) -> Equilibrium:
     Phi = model.features(X)
     if (q < 1) is not HOLDS:
         return Equilibrium(Phi, Enclosure.between(0, float("inf")), q, "none: gamma ||A|| >= 1", ())
-    guess = solve(model, Phi, q)
+    guess = solve(model, Phi, q, start)
     Z, delta = apply_layer(model, X, guess.Z)
     step = rigor.frobenius(guess.Z - Z) * (1 + rigor.relative_error(1))
     radius = Enclosure.from_zero((q * step + delta) / (1 - q))

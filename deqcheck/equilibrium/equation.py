@@ -81,10 +81,14 @@ class Equation:
 
     def relative(self, gap: Tensor, image: Tensor) -> Tensor:
         """|gap| / |image| per sample; 0 where both are 0, and infinite where a number is not finite."""
-        top = _norm(gap)
-        base = _norm(image) if self.size is None else torch.maximum(_norm(image), self.size)
+        top = row_norm(gap)
+        base = row_norm(image) if self.size is None else torch.maximum(row_norm(image), self.size)
         ratio = torch.where(top > 0, top / base, top)
         return torch.where(torch.isfinite(ratio), ratio, torch.full_like(ratio, math.inf))
+
+    def better(self, Z: Tensor, image: Tensor) -> Tensor:
+        """The image of Z where a layer is known not to increase the residual; else Z, whose residual was measured."""
+        return image if self.contraction is not None and self.contraction <= 1 else Z
 
     @cached_property
     def frobenius(self) -> float:
@@ -94,13 +98,11 @@ class Equation:
     def floor(self, Z: Tensor) -> Tensor:
         """Per sample, the relative residual that rounding alone can leave: about u (||M||_F |z| + |c|) / |z|."""
         u = torch.finfo(self.c.dtype).eps
-        base = _norm(Z)
-        noise = u * (self.frobenius * base + torch.minimum(_norm(self.c), base))
+        base = row_norm(Z)
+        noise = u * (self.frobenius * base + torch.minimum(row_norm(self.c), base))
         return torch.where(base > 0, noise / base, torch.zeros_like(base))
 
-    def converged(
-        self, residuals: list[float], Z: Tensor, each: Tensor, tolerance: float, window: int = 10
-    ) -> bool:
+    def converged(self, residuals: list[float], Z: Tensor, each: Tensor, tolerance: float, window: int = 10) -> bool:
         """Whether every sample meets the tolerance, or is left with rounding and has stopped improving."""
         if residuals[-1] <= tolerance:
             return True
@@ -122,7 +124,7 @@ class Equation:
         return int(self.c.shape[0]) * int(self.M.shape[0]) ** 2
 
 
-def _norm(x: Tensor) -> Tensor:
+def row_norm(x: Tensor) -> Tensor:
     """Euclidean norms of the rows, also where squares overflow or vanish."""
     norm: Tensor = torch.linalg.vector_norm(x, dim=1)
     if bool(((norm > 1e-150) & (norm < 1e150)).all()) or x.numel() == 0:

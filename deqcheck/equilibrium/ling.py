@@ -7,14 +7,17 @@ within r of the tensor in Frobenius norm.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from deqcheck import rigor
 from deqcheck.enclosure import Enclosure
+from deqcheck.equilibrium import auto
 from deqcheck.equilibrium.engine import Equilibrium
-from deqcheck.equilibrium.solution import NotConverged, Solution
+from deqcheck.equilibrium.equation import Equation
+from deqcheck.equilibrium.solution import Solution
 from deqcheck.models.ling import VanillaDeq
 from deqcheck.truth import HOLDS
 
@@ -23,21 +26,10 @@ Known = tuple[Tensor, Enclosure]
 UNKNOWN = Enclosure.between(0, float("inf"))
 
 
-def solve(model: VanillaDeq, UX: Tensor, tolerance: float = 1e-15, limit: int = 20_000) -> Solution:
-    """The iteration (1) from zero until it stands still or reaches the rounding floor."""
-    Z, residuals = torch.relu(UX), []
-    for _ in range(limit):
-        after = model.layer(Z, UX)
-        size = float(after.norm())
-        residuals.append(float((after - Z).norm()) / size if size > 0 else 0.0)
-        Z = after
-        if residuals[-1] <= tolerance:
-            return Solution(Z, "Picard", tuple(residuals))
-        if not residuals[-1] < float("inf"):
-            break
-        if len(residuals) > 10 and residuals[-1] < 1e-12 and residuals[-1] >= residuals[-6]:
-            return Solution(Z, "Picard", tuple(residuals))
-    raise NotConverged("Picard iteration", tuple(residuals))
+def solve(model: VanillaDeq, UX: Tensor, tolerance: float = 1e-14, contraction: float | None = None) -> Solution:
+    """The equilibrium of (1); its samples are columns here, so the equation is transposed, in a view."""
+    found = auto.solve(Equation(model.W.T, UX.T, contraction=contraction), None, tolerance)
+    return replace(found, Z=found.Z.T)
 
 
 def preactivation(model: VanillaDeq, X: Tensor, Z: Tensor) -> Known:
@@ -61,7 +53,7 @@ def enclose(model: VanillaDeq, X: Tensor, norm_W: Enclosure) -> Equilibrium:
     UX = model.U @ X
     if (norm_W < 1) is not HOLDS:
         return Equilibrium(torch.relu(UX), UNKNOWN, norm_W, "none: ||W|| >= 1", ())
-    guess = solve(model, UX)
+    guess = solve(model, UX, contraction=norm_W.floats()[1])
     total, delta = preactivation(model, X, guess.Z)
     Z = torch.relu(total)
     step = rigor.frobenius(guess.Z - Z) * (1 + rigor.relative_error(1))
@@ -91,16 +83,12 @@ def pattern(model: VanillaDeq, X: Tensor, at: Equilibrium) -> Tensor | None:
 def adjoint(model: VanillaDeq, D: Tensor, norm_W: Enclosure) -> Known:
     """B with columns b_i = D_i (I - W^T D_i)^-1 a: the blocks of R^T, which is block diagonal.
 
-    Solved by iteration; the residual and the contraction ||W^T D_i|| <= ||W|| < 1 give the error.
+    Solved by the equilibrium engine; the residual and the contraction ||W^T D_i|| <= ||W|| < 1 give the error.
     """
     a = model.a[:, None].expand(-1, D.shape[1])
-    P = a.clone()
-    for _ in range(20_000):
-        after = model.W.T @ (D * P) + a
-        moved = float((after - P).norm())
-        P = after
-        if not moved > 1e-15 * float(P.norm()):
-            break
+    equation = Equation(model.W, a.T, D.T, contraction=norm_W.floats()[1])
+    active = auto.solve(equation, None, 1e-14).Z.T  # D P = D (W^T (D P) + a)
+    P = model.W.T @ active + a
     image = model.W.T @ (D * P)
     residual = (image + a) - P
     slip = (

@@ -12,6 +12,9 @@ from deqcheck.equilibrium.equation import Equation, of
 from deqcheck.equilibrium.solution import NotConverged, Solution
 from deqcheck.models.relu import ReluImplicit
 
+FARTHEST = 4
+"""A residual costs a few passes over the samples, a twentieth of a product: rates change, so steps are not leapt far."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -42,15 +45,25 @@ def run(equation: Equation, Z: Tensor, tolerance: float, limit: int, slow: float
         each = equation.relative(torch.sub(Z, after, out=gap), Z)
         residuals.append(float(each.max()) if each.numel() else 0.0)
         if equation.converged(residuals, Z, each, tolerance):
-            return Run(Z, residuals, each, count, True)
+            return Run(equation.better(after, Z), residuals, each, count, True)
         if residuals[-1] == math.inf:
             break
         if slow is not None and len(residuals) > 1:
-            gain = (residuals[-1] / residuals[-2]) ** (1 / steps)
-            if gain > slow:
+            if residuals[-1] > slow**steps * residuals[-2]:
                 break
-            steps = max(1, math.ceil(math.log(tolerance / residuals[-1]) / math.log(gain) - 0.2)) if gain > 0 else 1
+            steps = stride(residuals, steps, tolerance)
     return Run(Z, residuals, each, count, False)
+
+
+def stride(residuals: list[float], steps: int, tolerance: float) -> int:
+    """How many steps may be taken before the residual is worth measuring again, at most `FARTHEST`.
+
+    `steps` lie between the last two residuals; it aims just short of the tolerance at the rate seen between them.
+    """
+    if len(residuals) < 2 or not 0 < residuals[-1] < residuals[-2]:
+        return 1
+    gain = math.log(residuals[-1] / residuals[-2]) / steps
+    return max(1, min(FARTHEST, math.ceil(math.log(tolerance / residuals[-1]) / gain - 0.2)))
 
 
 def solve(

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from deqcheck.equilibrium.equation import Equation
+from deqcheck.equilibrium.equation import Equation, row_norm
 from deqcheck.equilibrium.solution import NotConverged, Solution
 
 Inner = Callable[[Equation, float], Solution]
@@ -30,6 +30,8 @@ def solve(
 ) -> Solution:
     """Correct the guess until the float64 residual of every sample meets the tolerance (or rounding)."""
     Z = torch.zeros_like(equation.c) if start is None else start.to(equation.c.dtype).clone()
+    if isinstance(equation.phi, Tensor):  # a correction stays within the pattern, so the guess must lie in it
+        Z.mul_(equation.phi)
     M = equation.M.float()
     finest = max(FINEST, 0.3 * torch.finfo(torch.float32).eps * equation.frobenius)
     residuals: list[float] = []
@@ -45,24 +47,25 @@ def solve(
         each = equation.relative(gap, image)
         residuals.append(float(each.max()) if each.numel() else 0.0)
         if equation.converged(residuals, Z, each, tolerance, 1):
-            contracts = equation.contraction is not None and equation.contraction <= 1
-            return Solution(image if contracts else Z, method, tuple(residuals), each, (double, single))
+            return Solution(equation.better(Z, image), method, tuple(residuals), each, (double, single))
         if residuals[-1] == math.inf or (count > 1 and residuals[-1] > 0.5 * residuals[-2]):
             break
         wanted = 0.5 * tolerance / residuals[-1]
         rounds = max(1, math.ceil(math.log(wanted) / math.log(finest) - 0.05))
-        aim = max(finest, wanted ** (1 / rounds))
+        aim = min(0.05, max(finest, wanted ** (1 / rounds)))
         found = inner(_correction(equation, M, Z, R, image, gap, tolerance / aim), aim)
         method, single = found.method, single + found.products[0]
         scale = _scale(gap)
         Z.add_(found.Z.to(Z.dtype).mul_(scale))
-        if equation.phi == "relu" and equation.low is None:
+        if isinstance(equation.phi, Tensor):
+            Z.mul_(equation.phi)
+        elif equation.phi == "relu" and equation.low is None:
             Z.clamp_(min=0)
     raise NotConverged(f"{method or 'the correction'} in float32", tuple(residuals), image)
 
 
 def _scale(gap: Tensor) -> Tensor:
-    size = torch.linalg.vector_norm(gap, dim=1, keepdim=True)
+    size = row_norm(gap)[:, None]
     return torch.where(size > 0, size, torch.ones_like(size))
 
 
@@ -76,6 +79,6 @@ def _correction(
         floor = -Z if equation.low is None else equation.low - Z
         low = (floor / scale).clamp_(-LARGEST, LARGEST).float()
     phi = equation.phi.float() if isinstance(equation.phi, Tensor) else equation.phi
-    size = 0.5 * enough * torch.linalg.vector_norm(image, dim=1) / scale[:, 0]
+    size = 0.5 * enough * row_norm(image) / scale[:, 0]
     right = R.div_(scale).clamp_(-LARGEST, LARGEST).float()
     return Equation(M, right, phi, equation.contraction, equation.monotone, low, size.clamp_(max=LARGEST).float())

@@ -54,6 +54,23 @@ def frobenius_norm_inputs(point: LingPoint, _effort: int) -> Enclosure:
     return rigor.frobenius(point.X)
 
 
+@quantity("z_0", "‖Z(0)‖", r"\|Z(0)\|_2", "operator norm of the equilibrium")
+def norm_equilibrium(point: LingPoint, effort: int) -> Enclosure:
+    """||Z||, with the distance of the computed Z from the true one."""
+    from deqcheck import rigor
+
+    Z, radius = point.Z
+    return rigor.spectral_norm(Z, effort).widen(radius).maximum(0)
+
+
+@quantity("x_0", "‖X‖", r"\|X\|_2", "operator norm of the inputs")
+def norm_inputs(point: LingPoint, effort: int) -> Enclosure:
+    """||X||."""
+    from deqcheck import rigor
+
+    return rigor.spectral_norm(point.X, effort)
+
+
 @quantity("r_0", "‖ŷ(0)−y‖", r"\|\hat y(0) - y\|_2", "distance of the predictions from the labels")
 def initial_residual(point: LingPoint, _effort: int) -> Enclosure:
     """||a^T Z - y|| at the true equilibrium."""

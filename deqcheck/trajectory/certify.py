@@ -35,6 +35,8 @@ class Promise:
     values: Mapping[Symbol, Enclosure]
     point: Any = None
     """The point that was certified last."""
+    found: dict[Symbol, Enclosure] = field(default_factory=dict)
+    """What was measured there."""
     _initial: dict[int, Enclosure] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -80,10 +82,14 @@ class Promise:
             lines.append(line)
         return Mark(step, time, ends(loss), tuple(lines))
 
+    def due(self, time: float) -> list[Conclusion]:
+        """The conclusions that speak of training at this time."""
+        return [c for c in self.theorem.conclusions if self._watched(c) and due(self.theorem, c, self.values, time)]
+
     def _conclusions(self, point: Any, time: float) -> list[Line]:
         theorem = self.theorem
-        claims = [c for c in theorem.conclusions if self._watched(c) and due(theorem, c, self.values, time)]
-        found: dict[Symbol, Enclosure] = {}
+        claims = self.due(time)
+        found = self.found = {}
         lines: dict[str, Line] = {}
         for effort in EFFORTS:
             waiting = [c for c in claims if c.id not in lines or lines[c.id].truth is UNDECIDED]

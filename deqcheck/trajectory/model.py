@@ -7,7 +7,7 @@ warm start and no graph is kept. The two that are unrolled or have a closed form
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -15,7 +15,6 @@ import torch
 from sympy import Symbol
 from torch import Tensor
 
-from deqcheck import rigor
 from deqcheck.enclosure import Enclosure
 from deqcheck.equilibrium import engine
 from deqcheck.equilibrium import mondeq_derivative as derivative
@@ -41,13 +40,29 @@ from deqcheck.quantities import mondeq as mondeq_quantities
 from deqcheck.quantities import opteq as opteq_quantities
 from deqcheck.quantities import relu as relu_quantities
 from deqcheck.statement import Conclusion, Quantity, Theorem
-from deqcheck.trajectory.solve import TOLERANCE, fixed_point
+from deqcheck.trajectory.solve import TOLERANCE, Correction, fixed_point
 from deqcheck.truth import HOLDS
 
 Tensors = tuple[Tensor, ...]
 Warm = Mapping[str, Tensor]
-POLISHED = 1e-13
-"""Relative residual of an equilibrium that is to be enclosed."""
+LARGE = 10**8
+"""Multiplications of one layer from which corrections in float32 pay."""
+ACCURATE = 1e-6
+"""Relative accuracy of the gradient of a large model."""
+SIGNS = 3e-9
+"""Relative accuracy of its equilibrium: a unit whose sign is not known spoils a derivative more than its size does."""
+ROUNDS = 6
+"""Residuals in float64 that one solve may take."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A matrix whose norm, or smallest singular value, a conclusion speaks of."""
+
+    matrix: Tensor
+    least: bool = False
+    squared: bool = False
+    """The conclusion is about the square: an eigenvalue of the Gram matrix."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +72,12 @@ class Evaluation:
     loss: float
     gradient: Tensors
     warm: Warm
+    accuracy: float = 1e-9
+    """Relative accuracy of the gradient, with room for the condition of its two equations; an estimate."""
+    products: tuple[int, int] = (0, 0)
+    """Large matrix products that were taken, in float64 and in float32, where they are counted."""
+    watched: Mapping[str, Watched] = field(default_factory=dict)
+    """By the name of the monitored symbol; what is missing is looked at where steps are certified only."""
 
 
 class Training(Protocol):
@@ -117,53 +138,102 @@ class TrainRelu:
         W, A, b = parameters
         return ReluImplicit(W, A, b, self.origin.model.gamma)
 
-    def evaluate(self, parameters: Tensors, warm: Warm) -> Evaluation:
-        """Eqs. (7)-(9). Where splitting the diagonal off does not converge, the plain layer is iterated."""
-        try:
-            return self._evaluate(parameters, warm, split=True)
-        except NotConverged:
-            return self._evaluate(parameters, warm, split=False)
+    @cached_property
+    def _correction(self) -> Correction:
+        m = self.origin.model
+        return Correction((self.origin.X.shape[0], m.A.shape[0]), str(m.A.device))
 
-    def _evaluate(self, parameters: Tensors, warm: Warm, split: bool) -> Evaluation:
+    def evaluate(self, parameters: Tensors, warm: Warm) -> Evaluation:
+        """Eqs. (7)-(9). Where splitting the diagonal off does not converge, the plain layer is iterated.
+
+        The adjoint is linear in the error of its sample, so what is solved for and kept is U, the adjoint of an
+        error of 1: it changes as slowly as Z does, however the errors oscillate.
+        """
+        model = self._model(parameters)
+        c = model.gamma * model.A.diagonal()
+        splits = float(c.max()) <= 0.95
+        if splits and self.origin.X.shape[0] * model.A.numel() >= LARGE:
+            try:
+                return self._refined(model, c, warm)
+            except NotConverged:
+                pass
+        try:
+            return self._plain(model, c if splits else torch.zeros_like(c), warm)
+        except NotConverged:
+            return self._plain(model, torch.zeros_like(c), warm)
+
+    def _plain(self, model: ReluImplicit, c: Tensor, warm: Warm) -> Evaluation:
         """z = relu(c z + w) is z = relu(w) / (1 - c) for c < 1, so the diagonal of gamma A is solved for at once.
 
         What is iterated is the rest of A, which is small near the papers' A(0) = I. The same for the adjoint.
         """
-        model, X = self._model(parameters), self.origin.X
-        features = X @ model.W
-        Phi = torch.relu(features)
+        Phi = model.features(self.origin.X)
         rest = model.gamma * model.A
-        c = rest.diagonal().clone()
-        if not split or float(c.max()) > 0.95:
-            c = torch.zeros_like(c)
         rest.diagonal().sub_(c)
         solved = 1 / (1 - c)
         Z = fixed_point(lambda z: torch.relu_((z @ rest).add_(Phi)).mul_(solved), warm.get("Z", Phi), "the equilibrium")
-        D = (Z > 0).to(Z.dtype)
+        scale = (Z > 0).to(Z.dtype) * solved
+        source = scale * model.b
+        U = fixed_point(lambda u: (u @ rest.T).mul_(scale).add_(source), warm.get("U", source), "the adjoint equation")
+        return self._differentiated(model, Phi, Z, U)
+
+    def _refined(self, model: ReluImplicit, c: Tensor, warm: Warm) -> Evaluation:
+        """The same in float32 but for the residuals, which are those of the undivided layer times 1 / (1 - c)."""
+        A, b, gamma, solved = model.A, model.b, model.gamma, 1 / (1 - c)
+        Phi = model.features(self.origin.X)
+        work = self._correction
+        work.rest.copy_(A).mul_((gamma * solved).float())
+        work.rest.diagonal().zero_()
+        double, single = 0, 0
+        Z = warm["Z"].clone() if "Z" in warm else Phi * solved
+        residual = torch.empty_like(Z)
+        size = float(b.norm())
+        for _ in range(ROUNDS):
+            torch.addmm(Phi, Z, A, alpha=gamma, out=residual).sub_(Z).mul_(solved)
+            work.r.copy_(residual)
+            torch.neg(Z, out=residual)
+            work.other.copy_(residual)
+            goal = SIGNS * float(Z.norm())
+            if size > 0:
+                goal = min(goal, ACCURATE / 4 * float((model.predict(Z) - self.origin.y).norm()) / size)
+            step, wrong, count = work.solve(True, goal, "the equilibrium")
+            # A unit that is off stays exactly 0: -Z rounded to float32 does not cancel it.
+            Z.add_(step).mul_(step > work.other).clamp_(min=0)
+            double, single = double + 1, single + count
+            if wrong <= 4 * goal:
+                break
+        mask = Z > 0
+        work.other.copy_(mask)
+        U = (warm["U"] if "U" in warm else b * solved) * mask
+        for _ in range(ROUNDS if size > 0 else 0):
+            torch.addmm(b, U, A.T, alpha=gamma, out=residual).sub_(U).mul_(mask)
+            work.r.copy_(residual)
+            goal = ACCURATE / 3 * float(U.norm())
+            step, wrong, count = work.solve(False, goal, "the adjoint equation")
+            U.add_(residual.copy_(step).mul_(solved))
+            double, single = double + 1, single + count
+            if wrong <= 4 * goal:
+                break
+        del residual
+        found = self._differentiated(model, Phi, Z, U if size > 0 else torch.zeros_like(Z))
+        return replace(found, accuracy=ACCURATE, products=(double, single))
+
+    def _differentiated(self, model: ReluImplicit, Phi: Tensor, Z: Tensor, U: Tensor) -> Evaluation:
         error = model.predict(Z) - self.origin.y
-        scale = D * solved
-        source = scale * torch.outer(error, model.b)
-        V = fixed_point(lambda v: (v @ rest.T).mul_(scale).add_(source), warm.get("V", source), "the adjoint equation")
-        gradient = X.T @ (V * (features > 0)), model.gamma * (Z.T @ V), Z.T @ error
-        return Evaluation(_half_norm(error), gradient, {"Z": Z, "V": V})
+        V = error[:, None] * U
+        of_A = torch.empty_like(model.A)
+        torch.addmm(of_A, Z.T, V, beta=0, alpha=model.gamma, out=of_A)
+        of_W = self.origin.X.T @ V.mul_(Phi > 0)
+        seen = {"norm_W_t": Watched(model.W), "norm_A_t": Watched(model.A), "norm_b_t": Watched(model.b),
+                "sigma_min_Z_t": Watched(Z, least=True)}  # fmt: skip
+        return Evaluation(_half_norm(error), (of_W, of_A, Z.T @ error), {"Z": Z, "U": U}, watched=seen)
 
     def point(self, parameters: Tensors, warm: Warm) -> ReluPoint:
-        """The equilibrium found in training is verified where it can be, not solved for again."""
+        """The equilibrium found in training is where the one to be enclosed is searched from."""
         found = replace(self.origin, model=self._model(parameters))
-        q = found.norm_A * abs(Enclosure.exact(found.model.gamma))
-        if "Z" in warm and (q < 1) is HOLDS:
-            found.__dict__["equilibrium"] = self._verified(found, warm["Z"], q)
+        if "Z" in warm:
+            found.__dict__["equilibrium"] = engine.enclose(found.model, found.X, found.norm_A, warm["Z"])
         return found
-
-    @staticmethod
-    def _verified(point: ReluPoint, guess: Tensor, q: Enclosure) -> engine.Equilibrium:
-        """As deqcheck.equilibrium.engine.enclose, with the guess that training already has, polished."""
-        Phi = point.model.features(point.X)
-        guess = fixed_point(lambda z: point.model.layer(z, Phi), guess, "the equilibrium", POLISHED)
-        Z, delta = engine.apply_layer(point.model, point.X, guess)
-        step = rigor.frobenius(guess - Z) * (1 + rigor.relative_error(1))
-        radius = Enclosure.from_zero((q * step + delta) / (1 - q))
-        return engine.Equilibrium(Z, radius, q, "Anderson from the previous step", ())
 
     def loss(self, point: ReluPoint, effort: int) -> Enclosure:
         """1/2 ||Z b - y||^2."""
@@ -173,7 +243,17 @@ class TrainRelu:
         """H of Lemma 4.1; None where no equilibrium is known to exist."""
         if (point.equilibrium.contraction < 1) is not HOLDS:
             return None
-        return relu.kernel(point.model, point.X, point.Z)
+        model, Z = point.model, point.Z
+        D, E = relu.masks(model, point.X, Z)
+        source = D * model.b
+
+        def layer(u: Tensor) -> Tensor:
+            return (u @ model.A.T).mul_(model.gamma).mul_(D).add_(source)
+
+        U = fixed_point(layer, source, "the adjoint equation", 1e-9)
+        gram = Z @ Z.T
+        inner = E * U
+        return gram + model.gamma**2 * gram * (U @ U.T) + (point.X @ point.X.T) * (inner @ inner.T)
 
 
 @dataclass(frozen=True)
@@ -203,7 +283,8 @@ class TrainLing:
         r = model.predict(Z) - self.origin.y
         G = torch.outer(model.a, r)
         V = fixed_point(lambda v: D * (G + model.W.T @ v), warm.get("V", D * G), "the adjoint equation")
-        return Evaluation(_half_norm(r), (V @ Z.T, V @ X.T, Z @ r), {"Z": Z, "V": V})
+        seen = {"norm_W_t": Watched(model.W), "lambda_t": Watched(Z.T, least=True, squared=True)}
+        return Evaluation(_half_norm(r), (V @ Z.T, V @ X.T, Z @ r), {"Z": Z, "V": V}, watched=seen)
 
     def point(self, parameters: Tensors, _warm: Warm) -> LingPoint:
         """The point; it solves for its own equilibrium."""
@@ -273,7 +354,9 @@ class TrainMonotone:
         mask = active.to(Z.dtype)
         G = mask * splitting.solve_active(model.W.T.contiguous(), active, model.u.expand_as(mask))
         r = model.predict(Z) - self.origin.y
-        return Evaluation(_half_norm(r), derivative.gradient(model, X, Z, G, r), {"state": state})
+        seen = {"norm_A_t": Watched(model.A), "norm_B_t": Watched(model.B), "norm_U_t": Watched(model.U),
+                "norm_u_t": Watched(model.u), "sigma_min_Z_t": Watched(Z, least=True)}  # fmt: skip
+        return Evaluation(_half_norm(r), derivative.gradient(model, X, Z, G, r), {"state": state}, watched=seen)
 
     def point(self, parameters: Tensors, _warm: Warm) -> MonPoint:
         """The point; it solves for its own equilibrium."""

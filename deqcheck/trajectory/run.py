@@ -1,7 +1,7 @@
 """Follow gradient descent or gradient flow from a checked start and watch the theorem's conclusions.
 
 At chosen steps every conclusion, and the bound on the loss, is certified at exactly the float64 parameters that
-were reached; in between the loss is watched in floats, and where it passes its bound the step is certified too.
+were reached; in between they are watched in floats, and where one seems to fail the step is certified too.
 See deqcheck.trajectory.value for what that does and does not say about exact gradient descent.
 """
 
@@ -28,14 +28,13 @@ from deqcheck.trajectory import fit, ode, store
 from deqcheck.trajectory.certify import Promise, ends
 from deqcheck.trajectory.model import Evaluation, Tensors, Training, Warm, longest, require_rate, training
 from deqcheck.trajectory.value import Line, Mark, Trajectory, kept
+from deqcheck.trajectory.watch import Watch
 from deqcheck.truth import HOLDS, Truth
 
 Every = Literal["all", "log"] | int
 UNIT = 2.0**-53
 SLACK = 4.0
 """Rounding of one step moves the parameters by at most u ||theta||; later steps may stretch it a little."""
-SOLVED = 1e-9
-"""Relative accuracy of a gradient whose two equations are solved to 1e-11, with room for their condition."""
 TOLERANCE = 1e-8
 """Relative error that the integrator of gradient flow may make in a step."""
 LARGEST = 1e300
@@ -144,6 +143,9 @@ class Session:
     asked_time: bool = False
     saved: int = 0
     """The last step of which there is a checkpoint."""
+
+    def __post_init__(self) -> None:
+        self.watch = Watch(self.promise)
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
@@ -301,21 +303,21 @@ def _descend(session: Session, run: Run) -> None:
                 raise
             run.ended = f"at step {run.step}, {failure}"
             break
-        if not math.isfinite(here.loss) or not all(bool(torch.isfinite(g).all()) for g in here.gradient):
+        size = _norm(here.gradient)
+        if not math.isfinite(here.loss) or not (math.isfinite(size) or _finite(here.gradient)):
             run.ended = f"the loss or its gradient is not finite at step {run.step}"
             break
         run.before, run.warm = (run.warm if run.step else {}), here.warm
         last = run.parameters, here.warm
-        _record(session, run, here.loss, run.wrong)
+        _record(session, run, here, run.wrong)
         if run.ended or run.step == session.steps:
             break
-        size = _norm(here.gradient)
         if size == 0:
             run.ended = f"the gradient is zero at step {run.step}"
             break
         with session.timed("train"):
-            new = tuple(p - eta * g for p, g in zip(run.parameters, here.gradient, strict=True))
-            slip = UNIT * _norm(run.parameters) + SOLVED * eta * size
+            new = tuple(torch.sub(p, g, alpha=eta) for p, g in zip(run.parameters, here.gradient, strict=True))
+            slip = UNIT * _norm(run.parameters) + here.accuracy * eta * size
         run.wrong = min(LARGEST, run.wrong + SLACK * size * slip)
         if not _moved(session, run, here.gradient, new):
             run.stalled = run.step
@@ -327,7 +329,9 @@ def _descend(session: Session, run: Run) -> None:
 
 def _extrapolated(run: Run) -> Warm:
     """Where the solutions are heading: the parameters move in a straight line, to first order."""
-    return {name: 2 * now - run.before[name] if name in run.before else now for name, now in run.warm.items()}
+    return {
+        name: torch.lerp(run.before[name], now, 2.0) if name in run.before else now for name, now in run.warm.items()
+    }
 
 
 # --- gradient flow ---------------------------------------------------------------------------------
@@ -338,7 +342,7 @@ def _flow(session: Session, run: Run) -> None:
     latest: list[Evaluation] = []
 
     def slope(parameters: Tensors) -> Tensors:
-        if not all(bool(torch.isfinite(p).all()) for p in parameters):
+        if not _finite(parameters):
             raise NotConverged("a step too long for the integrator", ())
         here = session.training.evaluate(parameters, latest[-1].warm if latest else run.warm)
         latest[:] = [here]
@@ -350,7 +354,7 @@ def _flow(session: Session, run: Run) -> None:
             run.warm = latest[-1].warm
             size = _norm(run.slope)
             run.h = 0.01 * _norm(run.parameters) / size if size > 0 else 0.0
-        _record(session, run, latest[-1].loss, 0.0)
+        _record(session, run, latest[-1], 0.0)
         if size == 0:
             run.ended = "the gradient is zero at the start"
     failures = 0
@@ -382,7 +386,7 @@ def _flow(session: Session, run: Run) -> None:
         run.parameters, run.slope, run.warm = step.y, end, latest[-1].warm
         run.step, run.time = run.step + 1, session.horizon if final else run.time + h
         run.wrong = min(LARGEST, run.wrong + step.error + UNIT * _norm(run.parameters))
-        _record(session, run, latest[-1].loss, min(LARGEST, run.wrong * _norm(run.slope)))
+        _record(session, run, latest[-1], min(LARGEST, run.wrong * _norm(run.slope)))
     _save(session, run)
     if not run.ended and session.timed_out(run.time):
         run.ended = f"time {run.time:.6g} of {session.horizon:g} was reached in the {session.steps} steps allowed"
@@ -392,18 +396,28 @@ def _flow(session: Session, run: Run) -> None:
 # --- one step --------------------------------------------------------------------------------------
 
 
-def _record(session: Session, run: Run, loss: float, error: float) -> None:
-    """Note the loss; certify where it was asked for, and where floats say that the bound is passed."""
+def _record(session: Session, run: Run, here: Evaluation, error: float) -> None:
+    """Note the loss; certify where it was asked for, and where floats say that a conclusion fails."""
+    loss = here.loss
     run.loss.append(loss)
     run.times.append(run.time)
     run.error.append(error)
     bound = session.promise.bound(run.time)
-    known = session.promise.theorem.rate
-    seen = known is not None and any(x.id == known.id and x.truth is not HOLDS for m in run.marks for x in m.lines)
-    passed = run.step > 0 and not seen and bound is not None and loss - error > bound.floats()[1]
-    if session.chosen(run.step) or passed:
+    if session.chosen(run.step) or (run.step > 0 and _doubtful(session, run, here, bound)):
         _certify(session, run, run.parameters, run.warm)
+        session.watch.certified(here.watched)
     _progress(session, run, loss, bound)
+
+
+def _doubtful(session: Session, run: Run, here: Evaluation, bound: Enclosure | None) -> bool:
+    """Whether floats say that the loss or a conclusion is where it must not be; what is known to fail is left alone."""
+    settled = {x.id for mark in run.marks for x in mark.lines if x.truth is not HOLDS}
+    rate = session.promise.theorem.rate
+    if rate is not None and rate.id not in settled and bound is not None:
+        if here.loss - run.error[-1] > bound.floats()[1]:
+            return True
+    with session.timed("watch"):
+        return session.watch.fails(here.watched, run.time, settled)
 
 
 def _certify(session: Session, run: Run, parameters: Tensors, warm: Warm) -> None:
@@ -428,14 +442,20 @@ def _finish(session: Session, run: Run, parameters: Tensors, warm: Warm) -> None
 def _moved(session: Session, run: Run, gradient: Tensors, new: Tensors) -> bool:
     """Whether any parameter changed by a bit; which ones ever did, and which were meant to, is kept."""
     names = session.training.names
-    changed = [n for n, old, now in zip(names, run.parameters, new, strict=True) if not torch.equal(old, now)]
-    run.moved.update(changed)
     run.pulled.update(n for n, g in zip(names, gradient, strict=True) if n not in run.pulled and bool((g != 0).any()))
-    return bool(changed)
+    pairs = dict(zip(names, zip(run.parameters, new, strict=True), strict=True))
+    fresh = {n for n in names if n not in run.moved and not torch.equal(*pairs[n])}
+    known = sorted(run.moved, key=lambda n: pairs[n][0].numel())  # one that moves is enough, a small one first
+    run.moved |= fresh
+    return bool(fresh) or any(not torch.equal(*pairs[n]) for n in known)
 
 
 def _norm(tensors: Tensors) -> float:
     return math.hypot(*(float(t.norm()) for t in tensors))
+
+
+def _finite(tensors: Tensors) -> bool:
+    return all(bool(torch.isfinite(t).all()) for t in tensors)
 
 
 def _progress(session: Session, run: Run, loss: float, bound: Enclosure | None) -> None:

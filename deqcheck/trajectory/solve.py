@@ -3,12 +3,17 @@
 Along a trajectory the last equilibrium is a good guess, and its residual is small but not structured. Anderson
 mixing then needs a handful of layers where plain iteration needs dozens. Nothing is proved here; certified steps
 enclose the equilibrium afterwards.
+
+Large equations are solved by refinement: the residual of the guess is computed once in float64, the correction,
+which is small, in float32. The correction d of z = s max(z R + c, 0) itself solves d = max(r + d R s, -z), where r is
+the residual before the maximum; so no digit is lost by working with d alone.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -21,6 +26,10 @@ MEMORY = 5
 RIDGE = 1e-14
 PATIENCE, HOPELESS = 150, 1e-2
 """After so many iterations a relative residual that was never below this means that there is no contraction."""
+FEW, SHORT_RIDGE = 4, 1e-7
+"""Memory and ridge in float32."""
+ROUNDED = 5e-7
+"""What float32 products leave of a correction, relative to it."""
 
 
 def fixed_point(
@@ -28,8 +37,7 @@ def fixed_point(
 ) -> Tensor:
     """z with ||f(z) - z|| <= tolerance ||f(z)||, or at the rounding floor just above it."""
     z, best = start, math.inf
-    kept: list[tuple[Tensor, Tensor]] = []
-    gram: list[list[float]] = []
+    mixer = Mixer(MEMORY, RIDGE)
     residuals: list[float] = []
     for _ in range(limit):
         image = f(z)
@@ -42,36 +50,122 @@ def fixed_point(
         if not residuals[-1] < math.inf or (len(residuals) > PATIENCE and best > HOPELESS):
             break
         if residuals[-1] > 4 * best:  # a bad mixture: forget it and let the contraction work
-            kept, gram = [], []
+            mixer.forget()
         best = min(best, residuals[-1])
-        if len(kept) == MEMORY:
-            kept, gram = kept[1:], [row[1:] for row in gram[1:]]
-        column = [_dot(gap, other) for _, other in kept]
-        kept, gram = [*kept, (image, gap)], [[*row, x] for row, x in zip(gram, column, strict=True)]
-        gram.append([*column, square])
-        z = _mixed(kept, gram)
+        z = mixer.mixed(image, gap, square, torch.empty_like(image))
     raise NotConverged(what, tuple(residuals))
+
+
+@dataclass
+class Correction:
+    """d = max(r + d M, low) entry by entry, or d = r + (d M) scale, in float32 with buffers that are used again."""
+
+    shape: tuple[int, int]
+    device: str
+    rest: Tensor = field(init=False)
+    r: Tensor = field(init=False)
+    other: Tensor = field(init=False)
+    """`low` of the relu equation, `scale` of the adjoint one."""
+    _spare: list[Tensor] = field(init=False)
+
+    def __post_init__(self) -> None:
+        n, m = self.shape
+        like = {"dtype": torch.float32, "device": self.device}
+        self.rest = torch.empty(m, m, **like)  # type: ignore[call-overload]
+        self.r, self.other, *self._spare = (
+            torch.empty(n, m, **like)  # type: ignore[call-overload]
+            for _ in range(5 + 2 * FEW)
+        )
+
+    def solve(self, relu: bool, goal: float, what: str, limit: int = 400) -> tuple[Tensor, float, int]:
+        """The correction, an estimate of its error, and the products taken.
+
+        `goal` is the absolute error to reach; float32 may leave more than that, and the estimate then says so.
+        """
+        spare = list(self._spare)
+        z, image, gap = spare.pop(), spare.pop(), spare.pop()
+        if relu:
+            torch.maximum(self.r, self.other, out=z)
+        else:
+            z.copy_(self.r)
+        mixer = Mixer(FEW, SHORT_RIDGE)
+        first = math.sqrt(_dot(z, z))
+        residuals: list[float] = [first]
+        q = 0.5
+        for count in range(1, limit + 1):
+            if relu:
+                torch.addmm(self.r, z, self.rest, out=image)
+                torch.maximum(image, self.other, out=image)
+            else:
+                torch.mm(z, self.rest.T, out=image)
+                image.mul_(self.other).add_(self.r)
+            torch.sub(image, z, out=gap)
+            square = _dot(gap, gap)
+            residuals.append(math.sqrt(square))
+            if count == 1 and first > 0:  # no mixture yet: the factor by which plain iteration shrinks this error
+                q = min(0.95, max(0.3, residuals[-1] / first))
+            floor = ROUNDED * math.sqrt(_dot(image, image))
+            error = residuals[-1] * q / (1 - q)
+            if error <= max(goal, floor):
+                return image, max(error, floor), count
+            stuck = count > 40 and residuals[-1] > 0.5 * min(residuals[-20:-10])
+            if not residuals[-1] < 1e30 or (stuck and residuals[-1] > 0.1 * first):
+                break
+            if residuals[-1] > 4 * min(residuals[:-1]):
+                spare += [t for pair in mixer.kept for t in pair]
+                mixer.forget()
+            taken = mixer.take() if len(mixer.kept) == FEW else (spare.pop(), spare.pop())
+            after = z
+            z = mixer.mixed(image, gap, square, after)
+            image, gap = taken
+        raise NotConverged(what, tuple(r / first if first > 0 else r for r in residuals))
+
+
+@dataclass
+class Mixer:
+    """Anderson mixing: the affine combination of the last images whose combined residual is smallest."""
+
+    memory: int
+    ridge: float
+    kept: list[tuple[Tensor, Tensor]] = field(default_factory=list)
+    gram: list[list[float]] = field(default_factory=list)
+
+    def forget(self) -> None:
+        """Let the contraction work alone again."""
+        self.kept, self.gram = [], []
+
+    def take(self) -> tuple[Tensor, Tensor]:
+        """Drop the oldest pair and hand its tensors over."""
+        oldest, *self.kept = self.kept
+        self.gram = [row[1:] for row in self.gram[1:]]
+        return oldest
+
+    def mixed(self, image: Tensor, gap: Tensor, square: float, out: Tensor) -> Tensor:
+        """Keep the pair and write the mixture to `out`."""
+        if len(self.kept) == self.memory:
+            self.take()
+        column = [_dot(gap, other) for _, other in self.kept]
+        self.kept = [*self.kept, (image, gap)]
+        self.gram = [[*row, x] for row, x in zip(self.gram, column, strict=True)] + [[*column, square]]
+        weights = self._weights()
+        if weights is None:
+            return out.copy_(image)
+        torch.mul(image, weights[-1], out=out)
+        for w, (older, _) in zip(weights[:-1], self.kept[:-1], strict=True):
+            out.add_(older, alpha=w)
+        return out
+
+    def _weights(self) -> list[float] | None:
+        if len(self.kept) == 1:
+            return None
+        # The residuals span decades: scaled to length 1 they are told apart by their directions.
+        lengths = torch.tensor([math.sqrt(row[k]) for k, row in enumerate(self.gram)], dtype=torch.float64)
+        scaled = torch.tensor(self.gram, dtype=torch.float64) / (lengths[:, None] * lengths)
+        scaled.diagonal().add_(self.ridge)
+        weights = torch.linalg.solve_ex(scaled, 1 / lengths)[0] / lengths
+        weights = weights / weights.sum()
+        return weights.tolist() if bool(torch.isfinite(weights).all()) else None
 
 
 def _dot(x: Tensor, y: Tensor) -> float:
     return float(torch.dot(x.reshape(-1), y.reshape(-1)))
-
-
-def _mixed(kept: list[tuple[Tensor, Tensor]], gram: list[list[float]]) -> Tensor:
-    """The affine combination of the images whose combined residual is smallest."""
-    last = kept[-1][0]
-    if len(kept) == 1:
-        return last
-    # The residuals span decades: scaled to length 1 they are told apart by their directions.
-    lengths = torch.tensor([math.sqrt(row[k]) for k, row in enumerate(gram)], dtype=torch.float64)
-    scaled = torch.tensor(gram, dtype=torch.float64) / (lengths[:, None] * lengths)
-    scaled.diagonal().add_(RIDGE)
-    weights = torch.linalg.solve_ex(scaled, 1 / lengths)[0] / lengths
-    weights = weights / weights.sum()
-    if not bool(torch.isfinite(weights).all()):
-        return last
-    *older, newest = weights.tolist()
-    z = torch.mul(last, newest)
-    for w, (image, _) in zip(older, kept[:-1], strict=True):
-        z.add_(image, alpha=w)
-    return z
