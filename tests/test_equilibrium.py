@@ -288,6 +288,19 @@ def test_float32_is_polished_to_the_same_residual(build: object, monkeypatch: py
     assert residual(adjoint, auto.solve(adjoint, None, 1e-12).Z) <= 1e-12
 
 
+def test_a_dominant_diagonal_is_solved_for_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auto, "LARGE", 0)
+    m, n = 40, 12
+    M = torch.diag(torch.linspace(0.1, 0.9, m, dtype=torch.float64)) + 1e-4 * normal(m, m)
+    e = Equation(M, normal(n, m, seed=1), contraction=0.91)
+    for equation in (e, e.adjoint(e.active(truth(e)), normal(n, m, seed=2))):
+        found = auto.solve(equation)
+        assert residual(equation, found.Z) <= 1e-12 and found.iterations < 12
+    torch.testing.assert_close(auto.solve(e).Z, truth(e), rtol=1e-9, atol=1e-9)
+    monkeypatch.setattr(auto, "_split", lambda _: None)
+    assert auto.solve(e).iterations > 30
+
+
 def test_polishing_notices_a_solver_that_does_nothing() -> None:
     e = contraction(0.9)
     with pytest.raises(NotConverged):

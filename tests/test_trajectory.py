@@ -512,3 +512,138 @@ def test_the_bound_is_a_power_that_does_not_collapse(gd: Start) -> None:
     assert (bound < initial) is UNDECIDED or (bound <= initial) is HOLDS
     lo, hi = (bound / exact).floats()
     assert 1 - 1e-9 < lo <= hi < 1 + 1e-9
+
+
+# --- large models ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mixed() -> Start:
+    """Weights of both signs, so that units switch and neither equation is solved by one product."""
+    begun = start("gd-relu", {"width": "60", "samples": "25", "dim": "12", "scale": "1", "gamma": "0.5"}, eta=1e-2)
+    rng = np.random.default_rng(3)
+    A = torch.eye(60, dtype=torch.float64) + torch.from_numpy(rng.standard_normal((60, 60))) / 30
+    b = torch.from_numpy(rng.standard_normal(60))
+    point = replace(begun.point, model=replace(begun.point.model, A=A, b=b))
+    return Start(begun.theorem, point, begun.found)
+
+
+def test_corrections_in_single_precision_give_the_same_gradient(mixed: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = training(mixed.theorem, mixed.point)
+    exact = model.evaluate(model.parameters, {})
+    monkeypatch.setattr("deqcheck.trajectory.model.LARGE", 0)
+    cold = model.evaluate(model.parameters, {})
+    warm = model.evaluate(model.parameters, cold.warm)
+    assert exact.products == (0, 0)
+    assert 0 < sum(warm.products) < sum(cold.products)
+    for found in (cold, warm):
+        assert found.accuracy == 1e-6
+        assert torch.equal(found.warm["Z"] > 0, exact.warm["Z"] > 0), "a unit that is off is exactly off"
+        for part, other in zip(found.gradient, exact.gradient, strict=True):
+            assert float((part - other).norm()) <= 1e-6 * float(other.norm())
+
+
+def test_a_large_run_follows_the_small_one(mixed: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = mixed.follow(12, covered=False, kernel=False)
+    monkeypatch.setattr("deqcheck.trajectory.model.LARGE", 0)
+    found = mixed.follow(12, covered=False, kernel=False)
+    assert exact.history[-1] != exact.history[0]
+    for one, other in zip(found.history, exact.history, strict=True):
+        assert abs(one - other) <= 1e-5 * other
+    assert found.error[-1] > exact.error[-1], "less is claimed of the cheaper gradient"
+
+
+def test_a_large_run_resumes_in_the_same_bits(mixed: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deqcheck.trajectory.model.LARGE", 0)
+    whole = mixed.follow(9, covered=False)
+    mixed.follow(4, covered=False, save=tmp_path, save_every=4)
+    assert mixed.follow(9, covered=False, resume=tmp_path) == whole
+
+
+def test_single_precision_that_does_not_contract_says_so() -> None:
+    from deqcheck.trajectory.solve import Correction
+
+    work = Correction((3, 8), "cpu")
+    work.rest.fill_(1.0)
+    work.r.fill_(1.0)
+    work.other.fill_(-1.0)
+    with pytest.raises(NotConverged, match="the growth"):
+        work.solve(True, 1e-6, "the growth")
+
+
+def test_corrections_survive_bad_mixtures() -> None:
+    """More iterations than buffers, and mixtures that are forgotten: no buffer is lost or written over."""
+    from deqcheck.trajectory.solve import Correction
+
+    rng = np.random.default_rng(5)
+    M = torch.from_numpy(rng.standard_normal((30, 30)))
+    M = 0.97 * M / torch.linalg.matrix_norm(M, 2)
+    r = torch.from_numpy(rng.standard_normal((6, 30)))
+    work = Correction((6, 30), "cpu")
+    work.rest.copy_(M)
+    work.r.copy_(r)
+    work.other.fill_(1.0)
+    found, error, count = work.solve(False, 1e-5, "d")
+    exact = torch.linalg.solve(torch.eye(30, dtype=torch.float64) - M, r.T).T
+    assert count > 10
+    assert float((found.double() - exact).norm()) <= 20 * max(error, 1e-5)
+
+
+# --- watching --------------------------------------------------------------------------------------
+
+
+def test_a_conclusion_that_fails_between_certified_steps_is_found(moving: Start) -> None:
+    """sigma_min falls below a planted bound at some step that nobody chose; floats see it and it is certified."""
+    seen = moving.follow(16, "all", kernel=False)
+    sizes = [float(line.lhs[0]) for line in lines(seen, "(i) b")]
+    assert sizes == sorted(sizes), "b grows from step to step"
+    limit = Enclosure.exact((sizes[10] + sizes[11]) / 2)
+    lam3 = moving.theorem.symbols["lambda_3"]
+    assert lam3 in moving.found.values
+    found = follow(
+        moving.theorem, moving.point, {**moving.found.values, lam3: limit}, moving.found.constants,
+        steps=16, every=1000, covered=True, kernel=False,
+    )  # fmt: skip
+    assert [mark.step for mark in found.marks] == [0, 11, 16]
+    assert found.violated[0] == "(i) b"
+    assert found.counterexample
+
+
+def test_what_cannot_have_failed_is_not_computed_again(gd: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: Any) -> float:
+        raise AssertionError("the distance moved was enough")
+
+    monkeypatch.setattr("deqcheck.trajectory.watch._value", never)
+    found = gd.follow(6, 1000, kernel=False)
+    assert [mark.step for mark in found.marks] == [0, 6]
+
+
+@pytest.mark.parametrize("least", [False, True])
+def test_values_in_floats(least: bool) -> None:
+    from deqcheck.trajectory.model import Watched
+    from deqcheck.trajectory.watch import _value
+
+    x = torch.from_numpy(np.random.default_rng(0).standard_normal((7, 20)))
+    values = torch.linalg.svdvals(x)
+    assert _value(Watched(x, least)) == pytest.approx(float(values[-1 if least else 0]), rel=1e-9)
+    if least:
+        assert _value(Watched(x.T, least)) == 0, "more rows than columns: the Gram matrix is singular"
+
+
+# --- benchmarks ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["trajectory", "certify"])
+def test_the_benchmarks_run(name: str, tmp_path: Path) -> None:
+    import os
+    import subprocess
+    import sys
+
+    script = Path(__file__).parent.parent / "benchmarks" / f"{name}.py"
+    out = tmp_path / "r.json"
+    done = subprocess.run(
+        [sys.executable, str(script), "--quick", "--json", str(out)],
+        env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(out.read_text(encoding="utf-8"))["machine"]["threads"] == 1

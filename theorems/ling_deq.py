@@ -15,6 +15,7 @@ Readings of the print:
 - Theorem 1 needs Condition 1 only, not Assumptions 1 and 2.
 - The proof of Theorem 1 ends with lambda_0 - 4 C_2 >= lambda_0 / 2 "by (9)", C_2 = (c_w^2 + c_u^2) ||X||_F^2.
   That takes lambda_0 >= 8 C_2, but (9) prints 4 C_2. `ling-gd` is the print, `ling-gd:repaired` has the 8.
+- `ling-gd:sharp` is not in the paper; its proof is sketched where it is stated and audited step by step.
 """
 
 from dataclasses import replace
@@ -424,6 +425,11 @@ def _forced(factor: int) -> tuple[Step, ...]:
             ("(9) ρ̄_a²", "v"),
             text="not printed: ‖a(0)‖ + δ ≤ (1 − ρ̄_w)/(2√n) with the printed 4",
         ),
+        Step("(9) v > 0", v_w > 0, ("v", "ρ̄_w < 1")),
+        Step("(9) v < 1", v_w < 1, ("v",)),
+        Step("(9) 4ρ̄_a²", 4 * rho_a**2 <= v_w**2, ("(9) ρ̄_a²", "n ≥ 1")),
+        Step("(9) 2ρ̄_a", 2 * rho_a <= v_w, ("(9) 4ρ̄_a²", "(9) v > 0")),
+        Step("(9) ‖a(0)‖", na < Rational(1, 2), ("(9) 2ρ̄_a", "(9) v < 1"), text="not printed; see `never`"),
     )
 
 
@@ -518,9 +524,17 @@ LING_GD_REPAIRED = replace(
 
 # --- a sharper statement ---------------------------------------------------------------------------
 
-# Measured besides: z_0 = ||Z(0)||, x_0 = ||X||, both operator norms. Chosen: radii delta for W, delta_a for a, zeta for
-# Z; h, the part of 1/||Z||^2 that the step may use. ||e|| is the residual at tau, p = (1 - eta mu)^tau, D_. the distance
-# from the start at tau and D_.' at tau+1, kept = ||(I - eta G) e||, rest = ||(Z(tau+1) - Z(tau))^T a(tau+1)||.
+# Measured besides: z_0 = ||Z(0)||, x_0 = ||X||, both operator norms. Chosen: radii delta for W, delta_a for a, zeta
+# for Z; h, the part of 1/||Z||^2 that the step may use. e is the norm of the residual at tau, p = (1 - eta mu)^tau,
+# D_. the distance from the start at tau and D_.' at tau+1 (for a: the length of its path), kept = ||(I - eta G) e||,
+# rest = ||(Z(tau+1) - Z(tau))^T a(tau+1)||.
+#
+# Induction over tau: ||W - W(0)|| <= delta, ||a - a(0)|| <= delta_a, ||Z - Z(0)||_F <= zeta, e <= (1 - eta mu)^tau r_0.
+# 1. The gradients of Lemma 2 give W(tau+1), then a(tau+1), from the sums up to tau; (W) and (a) keep them in.
+# 2. phi is 1-Lipschitz, so (1 - rho_w) ||Z(tau+1) - Z(tau)||_F <= eta c_u (z^2 + x_0^2) e; the sum is in by (Z).
+# 3. Weyl: sigma_min(Z) >= sigma. So kept <= (1 - eta sigma^2) e, rest <= eta C e, and e shrinks by 1 - eta mu.
+# The path of a: kept^2 <= e^2 - 2 gamma eta ||Z e||^2 and ||Z e|| >= sigma e give gamma sigma eta ||Z e|| <= e - kept.
+# Summed, with kept >= e(tau+1) - eta C e, that is gamma sigma (path) <= r_0 (1 + C/mu) = r_0 sigma^2/mu.
 z_0, x_0, delta_a, zeta, h = symbols("z_0 x_0 delta_a zeta h", real=True)
 sig, zb, slip, mu, k_Z, gam, k_a1 = symbols("sigma z C mu k_Z gamma k_1", real=True)
 e_s, e_1, p_s, q_s, sum_0, sum_1, kept, rest = symbols("e e_1 p q Sigma_0 Sigma_1 kept rest", real=True)
@@ -778,10 +792,12 @@ LING_GD_SHARP = Theorem(
     proof=SHARP_PROOF,
     reading=(
         "Not in the paper: a sharper form of its Theorem 1, proved step by step in the audit. The residual moves by "
-        "e(τ+1) = (I − ηG)e + (Z(τ+1) − Z(τ))ᵀa(τ+1). While η‖Z‖² ≤ 1 the first part shrinks by 1 − ησ², and the second "
-        "is at most ηC‖e‖, so ‖e‖ shrinks by 1 − ημ, μ = σ² − C.",
+        "e(τ+1) = (I − ηG)e + (Z(τ+1) − Z(τ))ᵀa(τ+1). While η‖Z‖² ≤ 1 the first part shrinks by 1 − ησ², and the "
+        "second is at most ηC‖e‖, so ‖e‖ shrinks by 1 − ημ, μ = σ² − C.",
         "‖Z‖ and ‖X‖ are measured operator norms. They replace c_a‖X‖_F and ‖X‖_F of the print, so U does not "
         "occur: ΔW Z = −ηV ZᵀZ and ΔU X = −ηV XᵀX, where V has the columns e_i b_i of Lemma 2.",
+        "Condition 1 with 8 in (9) implies these hypotheses wherever ‖Z(0)‖ + 3√λ₀/10 ≤ c_a‖X‖_F, with the same δ, "
+        "δ_a = δ, ζ = 3√λ₀/10 and h = 1.",
         "a is followed along its path: ηγσ‖Ze‖ ≤ ‖e‖ − ‖(I − ηG)e‖ with γ = 1 − h/2, so the length of the path is at "
         "most σ‖e(0)‖/(γμ), without the condition number of Z.",
     ),

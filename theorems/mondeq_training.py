@@ -44,13 +44,14 @@ mu R_Z >= lambda_u Q r_0 / m^2. The induction takes, in this order: A, u at k + 
 
 from dataclasses import replace
 
-from sympy import Eq, Expr, Max, Min, Symbol, symbols
+from sympy import Eq, Expr, Max, Min, Rational, Symbol, symbols
 from sympy.core.relational import Relational
 
 from deqcheck.quantities import mondeq as q
 from deqcheck.statement import (
     Conclusion,
     Fact,
+    Growth,
     Hypothesis,
     Quantity,
     Rate,
@@ -818,6 +819,17 @@ SHARP_PROOF = (
 
 # --- statements ------------------------------------------------------------------------------------
 
+HALF = Rational(1, 2)
+GROWTH = Growth(
+    {lam0: (HALF, 0), nU: (HALF, 0), RU: (HALF, 0), XF: (0, HALF), r0: (0, HALF), n: (1, 0), N: (0, 1)},
+    width={"init": "linear", "dim": "10", "samples": "5"},
+    samples={"init": "linear", "dim": "1000", "width": "800"},
+    widths=(100, 200, 400, 800),
+    counts=(2, 4, 8, 16),
+    text="the initialisation of torch.nn.Linear, with which monotone DEQs are started in practice (the thesis names none): "
+    "λ₀ and ‖U‖ grow as √n, the other norms stay; inputs of norm 1 in general position",
+)
+
 MONDEQ_GF = Theorem(
     key="mondeq-gf",
     title="gradient flow trains a monotone DEQ to zero loss at a linear rate",
@@ -842,6 +854,7 @@ MONDEQ_GF = Theorem(
         *READING,
         "The proof cites Lemma 3.3.2, which is false as printed, but uses only its repair.",
     ),
+    growth=GROWTH,
     quick=QUICK,
 )
 
@@ -889,6 +902,7 @@ MONDEQ_GD = Theorem(
     "R_u = 1/100 and η just below 4/λ₀² = 1/25: every hypothesis holds, and the first step multiplies the loss by "
     "more than 8.",
     settings=("eta",),
+    growth=GROWTH,
     quick=QUICK,
 )
 
@@ -907,6 +921,7 @@ MONDEQ_GD_UNIT = replace(
     never="No network with m ≥ 1 satisfies (3.18): by Lemma 3.3.3 it needs 20 N m² ≤ 1.",
     flaw="its hypotheses exclude one another: (3.18) needs 20 N m² ≤ 1.",
     counterexample="",
+    growth=None,
 )
 
 MONDEQ_GD_REPAIRED = Theorem(

@@ -497,7 +497,7 @@ PRINTED_STEPS = (
     Step(
         "Lemma 19 ∂z/∂W",
         4 * alpha**2 * K * rL * B_ + 4 * alpha * K * rL <= 8 * alpha**2 * K * rL * B_,
-        since=("B* any",),
+        since=("B* any", "√L"),
         text="times L_σC_zL_g, as far as the text can be read; needs αB* ≥ 1",
     ),
     Step("Lemma 19 K³√L", K**3 * rL <= B_, since=("B* any", "√L"), text="printed as without loss of generality"),
@@ -621,9 +621,10 @@ OPTEQ_GD = Theorem(
     proof=PRINTED_STEPS,
     counterexample="inputs (1,1), (−1,−1), (1,−1), (−1,1) with labels 1, 1, −1, −1 in a file xor.csv (lines 1,1,1; "
     "−1,−1,1; 1,−1,−1; −1,1,−1) and deqcheck verify --theorem opteq-gd --data xor.csv --init orthogonal --width 8 "
-    "--with units=8 --with inputs=0 --with output=1e6: W_l has all singular values 3/4, U = b = 0 and "
-    "|W_(L+1)| is about 10⁶; every hypothesis is certified, the prediction is 0, the gradient vanishes and the loss stays at N/2, so (23) and the rate fail. With the same settings the two samples 1,1,1 and 1,1,−1 do it "
-    "too: one input with two labels, where no parameters have a loss below 1.",
+    "--with units=8 --with inputs=0 --with output=1e6: W_l has all singular values 3/4, U = b = 0 and |W_(L+1)| is "
+    "about 10⁶; every hypothesis is certified, the prediction is 0, the gradient vanishes and the loss stays at N/2, "
+    "so (23) and the rate fail. With the same settings the two samples 1,1,1 and 1,1,−1 do it too: one input with two "
+    "labels, where no parameters have a loss below 1.",
     settings=("iterations", "p", "c", "output", "eta"),
     defaults={"activation": "smooth", "alpha": "0.01", "units": "16"},
     quick={"width": "32", "units": "4", "samples": "8", "dim": "10", "iterations": "6"},
@@ -922,6 +923,8 @@ OPTEQ_GD_REPAIRED = replace(
         "C_J is what the argument of Lemma 19 gives when no L_g ≥ 1, L_σ ≥ 1, B* ≥ K³√L or αB* ≥ 1 is assumed: C_P, "
         "C_A and C_M bound the changes of the arguments of σ, of A(k) and of a step, per unit of ‖θ − θ′‖. "
         "The extractor X_0 W_0ᵀ is linear in W_0; another one adds the Lipschitz constant of its derivative.",
+        "All that can be checked holds for the sample x = 1, y = 1 with data one.csv (the line 1,1), init orthogonal, "
+        "width and units 2, layers 1, alpha 0.001, inputs 0, output 1e8, iterations 8 and p 0.9, c 0.04.",
         "The descent needs the gradient to be Q₁-Lipschitz from θ(t) along the step, where the loss is not yet known "
         "to be small: the residual is taken at θ(t) only.",
         *OPTEQ_GD.reading[:6],

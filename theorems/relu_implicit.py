@@ -631,14 +631,15 @@ GD_PROOF = (
 
 HALF = Rational(1, 2)
 POWERS = {
-    alpha0: (HALF, 0), nW: (HALF, 0), nA: (1, 0), gamma: (-1, 0), XF: (0, HALF), r0: (0, HALF), C1: (HALF, 0), C2: (1, 0),
+    alpha0: (HALF, 0), nW: (HALF, 0), nA: (1, 0), gamma: (-1, 0), XF: (0, HALF), r0: (0, HALF),
+    C1: (HALF, 0), C2: (1, 0),
 }  # fmt: skip
 RANDOM = {"scale": "1", "init": "random"}
 GROWTH = Growth(
     POWERS,
-    width={**RANDOM, "dim": "20", "samples": "5"},
+    width={**RANDOM, "dim": "20", "samples": "10"},
     samples={**RANDOM, "dim": "400", "width": "800"},
-    widths=(200, 400, 800),
+    widths=(200, 400, 800, 1600),
     counts=(4, 8, 16, 32),
     text="initialisation (27) with γ = 1/(2‖A‖): α₀ and ‖W‖ grow as √m, ‖A‖ as m; inputs of norm 1 in general position",
 )

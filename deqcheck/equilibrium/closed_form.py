@@ -26,23 +26,29 @@ def applies(problem: Equation | ReluImplicit) -> bool:
         return False
     if problem.phi == "identity":
         return True
-    return problem.low is None and bool((problem.M >= 0).all()) and bool((problem.c >= 0).all())
+    return problem.low is None and min(problem.least) >= 0
 
 
 def nearly(equation: Equation) -> bool:
     """Whether the linear system is a good guess for the relu: little of M is negative."""
     if equation.phi != "relu" or equation.low is not None:
         return False
-    total, signed = float(equation.M.abs().sum()), float(equation.M.sum())
+    total, signed = float(torch.linalg.vector_norm(equation.M, 1)), float(equation.M.sum())
     return (total - signed) / 2 <= NEARLY * total
+
+
+def is_diagonal(M: Tensor) -> bool:
+    """Whether nothing stands off the diagonal; the first row answers for most matrices."""
+    if int(torch.count_nonzero(M[:1, 1:])):
+        return False
+    return int(torch.count_nonzero(M)) == int(torch.count_nonzero(M.diagonal()))
 
 
 def linear(equation: Equation) -> Tensor:
     """phi of the solution of z (I - M) = c; not checked."""
     m = equation.M.shape[0]
-    diagonal = equation.M.diagonal()
-    if int(torch.count_nonzero(equation.M)) == int(torch.count_nonzero(diagonal)):  # as where the papers start, A = I
-        return equation.activate(equation.c / (1 - diagonal))
+    if is_diagonal(equation.M):  # as where the papers start, A = I
+        return equation.activate(equation.c / (1 - equation.M.diagonal()))
     system = torch.eye(m, dtype=equation.M.dtype, device=equation.M.device) - equation.M
     # A numerically singular system gives infinities, which no residual survives, and no exception.
     Z: Tensor = torch.linalg.solve_ex(system, equation.c, left=False)[0]
@@ -60,7 +66,7 @@ def solve(
     Z = linear(equation)
     residuals: list[float] = []
     for count in range(1, limit + 2):
-        image = equation.layer(Z)
+        image = equation.layer(Z, out=torch.empty_like(Z))
         each = equation.relative(image - Z, image)
         residuals.append(float(each.max()) if each.numel() else 0.0)
         if equation.converged(residuals, Z, each, tolerance, 1):

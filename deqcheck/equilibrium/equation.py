@@ -111,17 +111,27 @@ class Equation:
         floor = 4 * self.floor(Z).clamp_(max=1e-3)
         return bool((each <= torch.clamp(floor, min=tolerance)).all())
 
+    @cached_property
+    def least(self) -> tuple[float, float]:
+        """The smallest entries of M and of c, in one pass that also finds what is not finite: then NaN."""
+        return _least(self.M), _least(self.c)
+
     @property
     def finite(self) -> bool:
-        """Whether M and c hold numbers; a sum is not finite if one of its terms is not (or if it overflows)."""
-        return math.isfinite(float(self.M.abs().max())) and (
-            self.c.numel() == 0 or math.isfinite(float(self.c.abs().max()))
-        )
+        """Whether M and c hold numbers."""
+        return not (math.isnan(self.least[0]) or math.isnan(self.least[1]))
 
     @property
     def work(self) -> int:
         """Multiplications of one layer."""
         return int(self.c.shape[0]) * int(self.M.shape[0]) ** 2
+
+
+def _least(x: Tensor) -> float:
+    if x.numel() == 0:
+        return 0.0
+    low, high = (float(bound) for bound in torch.aminmax(x))
+    return low if math.isfinite(low) and math.isfinite(high) else math.nan
 
 
 def row_norm(x: Tensor) -> Tensor:

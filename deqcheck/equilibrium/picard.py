@@ -13,7 +13,7 @@ from deqcheck.equilibrium.solution import NotConverged, Solution
 from deqcheck.models.relu import ReluImplicit
 
 FARTHEST = 4
-"""A residual costs a few passes over the samples, a twentieth of a product: rates change, so steps are not leapt far."""
+"""A residual costs a few passes over the samples, a twentieth of a product, and rates change: no long leaps."""
 
 
 @dataclass(frozen=True)

@@ -413,9 +413,9 @@ def _doubtful(session: Session, run: Run, here: Evaluation, bound: Enclosure | N
     """Whether floats say that the loss or a conclusion is where it must not be; what is known to fail is left alone."""
     settled = {x.id for mark in run.marks for x in mark.lines if x.truth is not HOLDS}
     rate = session.promise.theorem.rate
-    if rate is not None and rate.id not in settled and bound is not None:
-        if here.loss - run.error[-1] > bound.floats()[1]:
-            return True
+    new = rate is not None and rate.id not in settled
+    if new and bound is not None and here.loss - run.error[-1] > bound.floats()[1]:
+        return True
     with session.timed("watch"):
         return session.watch.fails(here.watched, run.time, settled)
 
@@ -592,7 +592,10 @@ def _result(theorem: Theorem, session: Session, run: Run, covered: bool, eta: fl
 
 def _smallest(session: Session, point: Any) -> float | None:
     """lambda_min of the tangent kernel, in floats."""
-    K = None if point is None else session.training.kernel(point)
+    try:
+        K = None if point is None else session.training.kernel(point)
+    except NotConverged:
+        return None
     if K is None or not bool(torch.isfinite(K).all()):
         return None
     return float(torch.linalg.eigvalsh((K + K.T) / 2)[0])

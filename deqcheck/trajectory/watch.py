@@ -7,6 +7,7 @@ anew, and only where that fails the conclusion is the step certified.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -84,7 +85,7 @@ def _value(one: Watched) -> float:
         return float(x.norm())
     wide = x if x.shape[0] <= x.shape[1] else x.T
     if one.least:
-        smallest = torch.linalg.eigvalsh(wide @ wide.T)[0] if x.shape[0] == wide.shape[0] else torch.zeros(())
-        return max(0.0, float(smallest)) ** 0.5
+        smallest = float(torch.linalg.eigvalsh(wide @ wide.T)[0]) if x.shape[0] == wide.shape[0] else 0.0
+        return math.sqrt(max(0.0, smallest))
     v = rigor.top_vector(lambda u: wide @ (wide.T @ u), wide[:, 0], 32)
     return float((wide.T @ v).norm()) / float(v.norm())

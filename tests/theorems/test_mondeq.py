@@ -32,6 +32,7 @@ from deqcheck.verdict import Outcome, Result
 KEYS = (
     "mondeq-wellposed", "mondeq-gradient", "mondeq-resolvent", "mondeq-resolvent:repaired",
     "mondeq-lipschitz", "mondeq-gf", "mondeq-gd", "mondeq-gd:repaired",
+    "mondeq-gd:m1", "mondeq-gd:sharp",
 )  # fmt: skip
 SMALL = {"width": "24", "samples": "10", "dim": "8"}
 
@@ -83,7 +84,8 @@ def test_keys_are_in_the_catalogue() -> None:
     assert all(library.theorem(k).source.authors == "Nguyen" for k in KEYS)
 
 
-@pytest.mark.parametrize("init", INITIALISATIONS)
+# A = B = 0 makes Proposition 3 an equality, which no enclosure decides.
+@pytest.mark.parametrize("init", [name for name in INITIALISATIONS if name != "signed"])
 @pytest.mark.parametrize("m", ["1", "0.05", "7"])
 def test_true_lemmas_hold_whatever_the_start(init: str, m: str) -> None:
     for key in ("mondeq-wellposed", "mondeq-lipschitz", "mondeq-resolvent:repaired"):
