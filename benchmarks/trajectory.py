@@ -107,6 +107,14 @@ class Row:
     error: float
     plain_error: float
 
+    def show(self) -> None:
+        """A line of the table, as soon as it is known."""
+        times = f"{self.ours:9.3f} {self.plain:9.3f} {self.products:11.3f}"
+        counts = f"{self.float64:8d} {self.float32:7d} {self.plain_products:6d}"
+        print(
+            f"{self.step:4d} {self.loss:9.4g} {times} {counts}  {self.error:7.1e}  {self.plain_error:11.1e}", flush=True
+        )
+
 
 @dataclass
 class Probe:
@@ -145,6 +153,7 @@ class Probe:
         if self.waiting:
             self.rows.append(Row(ours=self.seconds[-1], **self.waiting))
             self.waiting = {}
+            self.rows[-1].show()
 
     def _others(self, parameters: Tensors, here: Evaluation) -> dict[str, Any]:
         X, y = self.inner.origin.X, self.inner.origin.y
@@ -193,6 +202,7 @@ def timed(arguments: argparse.Namespace) -> dict[str, Any]:
     theorem, point, found = instance(arguments, arguments.width, arguments.samples)
     stride = max(1, arguments.steps // arguments.probes)
     probe = Probe(TrainRelu(point), set(range(stride // 2, arguments.steps, stride)))
+    print("step      loss    ours s   plain s  products s   64-bit  32-bit  plain    error  plain error", flush=True)
     usual = model.FAMILIES
     model.FAMILIES = {"relu": lambda _point: probe}  # type: ignore[assignment,return-value,dict-item]
     try:
@@ -254,15 +264,8 @@ def memory(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def show(found: dict[str, Any]) -> None:
-    """What was measured, as a table."""
+    """What the table comes to."""
     run = found["run"]
-    print("step      loss    ours s   plain s  products s   64-bit  32-bit  plain    error  plain error")
-    for r in run["rows"]:
-        print(
-            f"{r['step']:4d} {r['loss']:9.4g} {r['ours']:9.3f} {r['plain']:9.3f} {r['products']:11.3f}"
-            f" {r['float64']:8d} {r['float32']:7d} {r['plain_products']:6d}"
-            f"  {r['error']:7.1e}  {r['plain_error']:11.1e}"
-        )
     print(f"plain / ours     {run['plain / ours']:.2f} (at least {TARGETS['plain / ours']:g})")
     print(f"ours / products  {run['ours / products']:.2f} (at most {TARGETS['ours / products']:g})")
     print(f"gradient error   {run['error']:.1e} (at most {ACCURACY:g}); plain loop {run['plain_error']:.1e}")

@@ -368,8 +368,16 @@ def _validate(theorem: Theorem) -> None:
         if reference.symbol not in theorem.chosen:
             refuse(f"{reference.text} is about {reference.symbol}, which is not chosen")
         formula(reference.text, reference.value, known)
-    sources = set(ids) | {fact.id for fact in theorem.facts}
+    sources: set[str] = set()
+    # What is assumed in words may return as a fact, in the form in which the proof uses it.
+    for premise in (*(h for h in theorem.hypotheses if not h.assumed), *theorem.facts):
+        if premise.id in sources:
+            refuse(f"two premises are called {premise.id}")
+        sources.add(premise.id)
+    sources |= {h.id for h in theorem.hypotheses}
     for step in theorem.proof:
+        if step.id in sources:
+            refuse(f"step {step.id} is called like a hypothesis, a fact or an earlier step")
         if not isinstance(step.claim, Relational):
             refuse(f"step {step.id} is {step.claim!r}, not a relation; sympy has decided it already")
         if step.claim.has(sympy.Float):

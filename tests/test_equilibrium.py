@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from deqcheck.equilibrium import anderson, auto, closed_form, newton, peaceman_rachford, picard, polish
+from deqcheck.equilibrium import mondeq_splitting as splitting
 from deqcheck.equilibrium.equation import Equation
 from deqcheck.equilibrium.solution import NotConverged, Solution
-from deqcheck.models.mondeq import weights
+from deqcheck.models.mondeq import MonDEQ, weights
 
 BENCHMARK = Path(__file__).parent.parent / "benchmarks" / "equilibrium.py"
 
@@ -331,6 +332,16 @@ def test_memory_does_not_grow_with_the_iterations() -> None:
         past.gap.copy_(normal(4, 10))
         past.mix(torch.empty_like(e.c))
     assert past.images.data_ptr() == before and past.images.shape == (4, 3, 10)
+
+
+def test_the_monotone_adjoint_is_the_same_dense_and_iterated(monkeypatch: pytest.MonkeyPatch) -> None:
+    A, B, U, u = normal(20, 20) / 5, normal(20, 20, seed=1) / 5, normal(20, 4, seed=2), normal(20, seed=3)
+    model = MonDEQ(A, B, U, u, 0.1)
+    Z = splitting.solve(model, model.injection(normal(9, 4, seed=4)), 10.0).Z
+    active, right = Z > 0, u.expand(9, 20)
+    dense = splitting.adjoint(model, active, right)
+    monkeypatch.setattr(splitting, "DENSE", 0)
+    torch.testing.assert_close(splitting.adjoint(model, active, right), dense, rtol=1e-10, atol=1e-10)
 
 
 # --- failures are loud -------------------------------------------------------------------------------

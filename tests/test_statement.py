@@ -13,6 +13,8 @@ from deqcheck.enclosure import Enclosure
 from deqcheck.error import InputError
 from deqcheck.statement import (
     Conclusion,
+    Fact,
+    Growth,
     Hypothesis,
     Quantity,
     Rate,
@@ -150,6 +152,18 @@ MALFORMED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
             "chosen": {**build().chosen, eta: largest("(9)")},
         },
         "'eta < bound'",
+    ),
+    "two facts of one number": (
+        lambda: {"facts": (Fact("f", a > 0), Fact("f", b > 0))},
+        "two premises are called f",
+    ),
+    "a step called like a hypothesis": (
+        lambda: {"proof": (Step("(1)", a + 1 > b),)},
+        r"step \(1\) is called like",
+    ),
+    "growth of nothing known": (
+        lambda: {"growth": Growth({Symbol("z", real=True): (1, 0)}, {}, {}, (), ())},
+        "neither measured nor chosen",
     ),
     "largest in no hypothesis": (
         lambda: {"chosen": {**build().chosen, eta: largest("(17)")}},

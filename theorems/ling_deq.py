@@ -76,6 +76,10 @@ W_1, U_1, a_1, sig_1, lam_1 = symbols("W_1 U_1 a_1 sigma_1 lambda_1", real=True)
 G_W, G_U, G_a, e_Z, e_W, e_U, e_a, e_y = symbols("G_W G_U G_a e_Z e_W e_U e_a e_y", real=True)
 Phi_0, Phi_1, in_2, in_3, eGe, lam_tau, C1 = symbols("Phi_0 Phi_1 in_2 in_3 eGe lambda_tau C_1", real=True)
 n, Z_F, v_w = symbols("n Z_F v", real=True)
+# (iii) another way: A = (c_a ||X||_F)^2 bounds ||Z(tau)||^2, s_0 = sqrt(lambda_0), r_1 = ||y(tau+1) - y||, F_t and
+# sigma_t are ||Z(tau) - Z(0)||_F and sigma_min(Z(tau)), eig an eigenvalue of G(tau), cont = ||I - eta G(tau)||,
+# kept = ||(I - eta G) e||, rest = ||(Z(tau+1) - Z(tau))^T a(tau+1)||.
+A_X, s_0, r_1, F_t, sig_t, eig, cont, kept, rest = symbols("A s_0 r_1 F_t sigma_t eig cont kept rest", real=True)
 # Section 2.3: least eigenvalues of H_2 and H_3, and r^T H r.
 lam_2, lam_3, rHr = symbols("lambda_2 lambda_3 rHr", real=True)
 # Abbreviations that keep the polynomials small.
@@ -171,6 +175,20 @@ FACTS = (
     _cited("in₃", Eq(in_3, -eta * eGe, evaluate=False), "a(τ+1) − a(τ) = −η Z(τ)(ŷ(τ) − y)"),
     _cited("Rayleigh", eGe >= lam_tau * r_tau**2, "eGe = (ŷ(τ) − y)ᵀ G(τ) (ŷ(τ) − y)"),
     _cited("(19) λ", lam_tau >= lam0 / 2, "induction"),
+    # (iii) another way
+    _cited("A", Eq(A_X, (c_a * XF) ** 2, evaluate=False), "abbreviation"),
+    _cited("s₀ ≥ 0", s_0 >= 0, "s₀ = √λ₀"),
+    _cited("s₀", Eq(s_0**2, lam0, evaluate=False), "s₀ = √λ₀"),
+    _cited("(2) at τ", F_t <= (1 + u) / 2 * K_8 / lam0, "(2) divided, at τ; 0 at τ = 0"),
+    _cited("Weyl at τ", sig_t >= s_0 - F_t, "Weyl"),
+    _cited("eigenvalue below", eig >= sig_t**2, "every eigenvalue of G(τ)"),
+    _cited("eigenvalue above", eig <= A_X, "every eigenvalue of G(τ), by (15)"),
+    _cited("contraction", cont <= Max(1 - eta * eig, eta * eig - 1), "‖I − ηG‖ is at some eigenvalue"),
+    _cited("kept", kept <= cont * r_tau, "‖(I − ηG)e‖"),
+    _cited("remainder", rest <= a_1 * e_Z, "(ΔZ)ᵀa(τ+1)"),
+    _cited("e moves", r_1 <= kept + rest, "e(τ+1) = (I − ηG)e + (ΔZ)ᵀa(τ+1)"),
+    _cited("‖r(τ+1)‖ ≥ 0", r_1 >= 0, "a norm"),
+    _cited("Φ(τ+1) again", Eq(Phi_1, r_1**2 / 2, evaluate=False), "the loss"),
     _cited("(5) at τ", grad2 >= 2 * lam_tau * Phi_0, "(5)"),
 )
 
@@ -433,6 +451,69 @@ def _forced(factor: int) -> tuple[Step, ...]:
     )
 
 
+# What is left of sigma_min(Z(tau)) / sqrt(lambda_0): 1 - (1 + u)/2 (2 - sqrt 2)/2.
+KEPT = sqrt(2) / 2 + (2 - sqrt(2)) / 4 * (1 - u)
+# (iii) with the printed 4, by the contraction of I - eta G in place of the expansion of the square. The drift (2) leaves
+# lambda_tau >= (1/2 + (1 - u)/5) lambda_0, a little more than half, and that little pays for the square.
+SURVIVES = (
+    Step("other C₁", Eq(C1, C2 + A_X), ("C₁", "C₂", "A")),
+    Step("other A > 0", A_X > 0, ("A", "c_a > 0")),
+    Step(
+        "other ηA",
+        eta * A_X <= Rational(1, 2),
+        ("(3) ηC₁²", "other C₁", "C₂ > 0", "other A > 0"),
+        text="4ab ≤ (a + b)²",
+    ),
+    Step("other λ₀", lam0 <= A_X, ("(9) λ₀ above", "A", "n ≥ 1", "λ₀ > 0")),
+    Step("other ηλ₀", eta * lam0 <= Rational(1, 2), ("other ηA", "other λ₀")),
+    Step("other u", u >= Rational(1, 4), ("u", "u ≥ 0", "other ηλ₀")),
+    Step("other √λ₀", Eq(sqrt(lam0), s_0), ("s₀", "s₀ ≥ 0")),
+    Step("other K", K_8 / lam0 <= (2 - sqrt(2)) / 2 * s_0, ("(2) by (8)", "other √λ₀")),
+    Step("other F", F_t <= (1 + u) / 2 * ((2 - sqrt(2)) / 2 * s_0), ("(2) at τ", "other K", "u ≥ 0", "λ₀ > 0")),
+    Step("other σ", sig_t >= s_0 * KEPT, ("Weyl at τ", "other F")),
+    Step("other s ≥ 0", s_0 * KEPT >= 0, ("s₀ ≥ 0", "u < 1")),
+    Step("other σ²", sig_t**2 >= s_0**2 * KEPT**2, ("other σ", "other s ≥ 0")),
+    Step("other half", KEPT**2 >= Rational(1, 2) + (1 - u) / 5, ("u < 1", "u ≥ 0")),
+    Step("other λ 1", s_0**2 * KEPT**2 >= s_0**2 * (Rational(1, 2) + (1 - u) / 5), ("other half",)),
+    Step("other λ", sig_t**2 >= lam0 * (Rational(1, 2) + (1 - u) / 5), ("other σ²", "other λ 1", "s₀")),
+    Step("other eig", eig >= lam0 * (Rational(1, 2) + (1 - u) / 5), ("other λ", "eigenvalue below")),
+    Step("other ηeig", eta * eig <= 1, ("eigenvalue above", "other ηA")),
+    Step(
+        "other cont",
+        cont <= 1 - eta * lam0 * (Rational(1, 2) + (1 - u) / 5),
+        ("contraction", "other eig", "other ηeig"),
+    ),
+    Step(
+        "other kept",
+        kept <= (1 - eta * lam0 * (Rational(1, 2) + (1 - u) / 5)) * r_tau,
+        ("kept", "other cont", "‖r(τ)‖ ≥ 0"),
+    ),
+    Step("other rest 1", rest <= eta * C2 * r_tau, ("remainder", "(3) aZ", "(3) N C₂")),
+    Step("other (9)", lam0 >= 4 * C2, ("(9)", "C₂")),
+    Step("other rest", rest <= eta * lam0 / 4 * r_tau, ("other rest 1", "other (9)", "‖r(τ)‖ ≥ 0")),
+    Step(
+        "other e",
+        r_1 <= (1 - eta * lam0 * (Rational(1, 4) + (1 - u) / 5)) * r_tau,
+        ("e moves", "other kept", "other rest"),
+    ),
+    Step("other ηλ₀ = 2(1 − u²)", Eq(eta * lam0, 2 * (1 - u**2)), ("u",)),
+    Step("other u 1", 2 * (1 - u**2) * (Rational(1, 4) + (1 - u) / 5) >= 1 - u, ("other u", "u < 1")),
+    Step(
+        "other u 2",
+        1 - eta * lam0 * (Rational(1, 4) + (1 - u) / 5) <= u,
+        ("other u 1", "other ηλ₀ = 2(1 − u²)"),
+    ),
+    Step("other e ≤ ur", r_1 <= u * r_tau, ("other e", "other u 2", "‖r(τ)‖ ≥ 0")),
+    Step("other Φ", Phi_1 <= u**2 * Phi_0, ("other e ≤ ur", "Φ(τ)", "Φ(τ+1) again", "‖r(τ+1)‖ ≥ 0", "u ≥ 0")),
+    Step(
+        "(iii) another way",
+        Phi_1 <= (1 - eta * lam0 / 2) * Phi_0,
+        ("other Φ", "u"),
+        text="not printed: the rate survives with the printed 4",
+    ),
+)
+
+
 def _corrected(proof: tuple[Step, ...]) -> tuple[Step, ...]:
     """The same chain with every misprint put right."""
     return tuple(replace(step, claim=step.fix, fix=None) if step.fix is not None else step for step in proof)
@@ -490,14 +571,16 @@ LING_GD = Theorem(
     ),
     rate=Rate("(iii)", gap=eta * lam0 / 2, per="step"),
     facts=FACTS,
-    proof=(*LEMMA_8, *_theorem_1(4), *_forced(4)),
+    proof=(*LEMMA_8, *_theorem_1(4), *_forced(4), *SURVIVES),
     reading=(
         "Theorem 1 needs Condition 1 only; Assumptions 1 and 2 are the paper's way to Condition 1.",
         "The proof ends with λ₀ − 4C₂ ≥ λ₀/2, C₂ = (c_w² + c_u²)‖X‖_F², by (9); that needs 8 in place "
         "of the printed 4. See ling-gd:repaired.",
+        "The rate survives with the printed 4 all the same: the audit proves it another way, by the contraction of "
+        "I − ηG and the strict form of (ii).",
     ),
-    flaw="with the printed 4 in (9) the last step of the proof fails (λ₀ − 4C₂ ≥ λ₀/2 needs λ₀ ≥ 8C₂), so the rate is "
-    "not proved. ling-gd:repaired has the 8.",
+    flaw="with the printed 4 in (9) the last step of the proof fails (λ₀ − 4C₂ ≥ λ₀/2 needs λ₀ ≥ 8C₂), so the "
+    "print does not prove the rate. ling-gd:repaired has the 8.",
     never="No width helps: by (15), λ₀ ≤ ‖Z‖_F²/n ≤ c_a²‖X‖_F²/n, so (9) forces ‖a(0)‖ + δ ≤ (1 − ρ̄_w)/(2√n) < 1/2, "
     "while the a of Assumption 1 has norm close to 1.",
     settings=("eta", "delta"),
@@ -537,9 +620,9 @@ LING_GD_REPAIRED = replace(
 # Summed, with kept >= e(tau+1) - eta C e, that is gamma sigma (path) <= r_0 (1 + C/mu) = r_0 sigma^2/mu.
 z_0, x_0, delta_a, zeta, h = symbols("z_0 x_0 delta_a zeta h", real=True)
 sig, zb, slip, mu, k_Z, gam, k_a1 = symbols("sigma z C mu k_Z gamma k_1", real=True)
-e_s, e_1, p_s, q_s, sum_0, sum_1, kept, rest = symbols("e e_1 p q Sigma_0 Sigma_1 kept rest", real=True)
+e_s, e_1, p_s, q_s, sum_0, sum_1 = symbols("e e_1 p q Sigma_0 Sigma_1", real=True)
 D_W, D_a, D_Z, D_W1, D_a1, D_Z1, Z_1 = symbols("D_W D_a D_Z D_W' D_a' D_Z' Z_1", real=True)
-WZ, UX, Ge, cont, eig, sig_s = symbols("WZ UX Ge cont eig sigma_s", real=True)
+WZ, UX, Ge, sig_s = symbols("WZ UX Ge sigma_s", real=True)
 
 SHARP_DEFINITIONS = {
     rho_w: nW + delta,

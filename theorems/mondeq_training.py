@@ -826,7 +826,7 @@ GROWTH = Growth(
     samples={"init": "linear", "dim": "1000", "width": "800"},
     widths=(100, 200, 400, 800),
     counts=(2, 4, 8, 16),
-    text="the initialisation of torch.nn.Linear, with which monotone DEQs are started in practice (the thesis names none): "
+    text="the initialisation of torch.nn.Linear, in use for monotone DEQs (the thesis names none for its theorems): "
     "λ₀ and ‖U‖ grow as √n, the other norms stay; inputs of norm 1 in general position",
 )
 

@@ -15,7 +15,19 @@ from sympy import Eq, Max, Min, Rational, Symbol, log, sqrt, symbols
 from sympy.core.relational import Relational
 
 from deqcheck.quantities import opteq as q
-from deqcheck.statement import Conclusion, Fact, Hypothesis, Quantity, Rate, Source, Step, Theorem, largest, least
+from deqcheck.statement import (
+    Conclusion,
+    Fact,
+    Growth,
+    Hypothesis,
+    Quantity,
+    Rate,
+    Source,
+    Step,
+    Theorem,
+    largest,
+    least,
+)
 
 kappa, s, s0, Lsig, alpha, L, K, N, m, n = symbols("slope_min L_sigma_0 sigma_0 L_sigma alpha L K N m n", real=True)
 wmax, wmin, nUb, nX, Lg, nO, sO, gamma, p, c, r0, g2, gb2 = symbols(
@@ -535,6 +547,17 @@ PRINTED_STEPS = (
     ),
 )
 
+HALF = Rational(1, 2)
+GROWTH = Growth(
+    {m: (1, 0), N: (0, 1), nX: (0, HALF), Lg: (0, HALF), Bx: (0, HALF), r0: (0, HALF), g2: (0, 1), gb2: (0, 1)},
+    width={"samples": "4", "dim": "10"},
+    samples={"width": "64", "dim": "10"},
+    widths=(4096, 8192, 16384),
+    counts=(64, 128, 256, 512),
+    text="W_l Gaussian of norm 3/4 with 16 rows, so that σ_min(W_l) tends to 3/4 as m grows; more samples than dimensions, "
+    "so that ‖X_0‖ grows as √N",
+)
+
 OPTEQ_GD = Theorem(
     key="opteq-gd",
     title="gradient descent trains unrolled deep OptEq to zero loss at a linear rate",
@@ -627,6 +650,7 @@ OPTEQ_GD = Theorem(
     "labels, where no parameters have a loss below 1.",
     settings=("iterations", "p", "c", "output", "eta"),
     defaults={"activation": "smooth", "alpha": "0.01", "units": "16"},
+    growth=GROWTH,
     quick={"width": "32", "units": "4", "samples": "8", "dim": "10", "iterations": "6"},
 )
 

@@ -31,12 +31,18 @@ class Substitution:
         return expr.subs(self.images)
 
 
-def substitution(problem: Problem) -> Substitution | None:
+def substitution(problem: Problem, defined: bool = False) -> Substitution | None:
     """Write every symbol through slacks that range freely over [0, inf) or (0, inf); None if impossible.
 
-    Only premises `symbol >= bound` and `symbol <= bound` are used, in an order in which the bounds are
-    known already; the other premises are not needed for a sound proof.
+    Only premises `symbol >= bound` and `symbol <= bound` are used, and with `defined` also `symbol == value`, in an
+    order in which the bounds are known already; the other premises are not needed for a sound proof. Definitions
+    make points that satisfy them, and proofs too long to expand.
     """
+    equal = {
+        p.lhs: p.rhs
+        for p in problem.premises
+        if defined and isinstance(p, sympy.Eq) and isinstance(p.lhs, Symbol) and p.lhs not in p.rhs.free_symbols
+    }
     lower: dict[Symbol, list[tuple[Expr, bool]]] = {}
     upper: dict[Symbol, list[tuple[Expr, bool]]] = {}
     for premise in problem.premises:
@@ -48,6 +54,12 @@ def substitution(problem: Problem) -> Substitution | None:
     left = list(problem.symbols)
     while left:
         for symbol in left:
+            if symbol in equal:
+                if equal[symbol].free_symbols <= images.keys():
+                    images[symbol] = equal[symbol].subs(images)
+                    left.remove(symbol)
+                    break
+                continue
             found = next(((b, s) for b, s in lower.get(symbol, []) if b.free_symbols <= images.keys()), None)
             best = [x for x in lower.get(symbol, []) if x[0].free_symbols <= images.keys()]
             # A bound that involves other symbols says more than a sign.
@@ -131,7 +143,7 @@ def _nonnegative(expr: Expr, found: Substitution, strict: bool) -> bool:
 
 def samples(problem: Problem, count: int, seed: int = 0) -> Iterator[dict[Symbol, Rational]]:
     """Rational points that satisfy the simple bounds among the premises, small and large."""
-    found = substitution(problem)
+    found = substitution(problem, defined=True)
     rng = random.Random(seed)
     pool = [Rational(p, q) for p in (0, 1, 2, 3, 7, 20, 100) for q in (1, 2, 3, 10, 100)]
     for _ in range(count):
@@ -140,6 +152,6 @@ def samples(problem: Problem, count: int, seed: int = 0) -> Iterator[dict[Symbol
             continue
         draw = {s: rng.choice(pool) for s in found.slacks}
         draw |= {s: v or Rational(1, 100) for s, v in draw.items() if s in found.positive}
-        point = {s: sympy.nsimplify(e.subs(draw)) for s, e in found.images.items()}
+        point = {s: e.subs(draw) for s, e in found.images.items()}
         if all(v.is_Rational for v in point.values()):
             yield point

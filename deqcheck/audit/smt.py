@@ -71,6 +71,8 @@ class Translator:
             return self._extreme(sympy.Max(e.args[0], -e.args[0], evaluate=False))
         if e is sympy.E or isinstance(e, sympy.exp) or (isinstance(e, sympy.Pow) and e.base is sympy.E):
             return self._exponential(e)
+        if isinstance(e, sympy.log) and e.args[0].is_Rational:
+            return self._logarithm(e)
         raise TypeError(f"no translation of {type(e).__name__} in {e}")
 
     def _power(self, base: Expr, exponent: Expr) -> Any:
@@ -114,6 +116,14 @@ class Translator:
         if new:
             inner = self.term(sympy.Integer(1) if e is sympy.E else e.args[-1])
             self.laws += [value > 0, value >= 1 + inner]
+        return value
+
+    def _logarithm(self, e: Expr) -> Any:
+        """The logarithm of a number, between rationals that its 30 correct digits leave no doubt about."""
+        value, new = self._new(e)
+        if new:
+            near, room = Rational(str(e.evalf(30))), Rational(1, 10**25)
+            self.laws += [value > self.number(near - room), value < self.number(near + room)]
         return value
 
     def relation(self, r: Relational) -> Any:

@@ -46,12 +46,14 @@ def is_diagonal(M: Tensor) -> bool:
 
 def linear(equation: Equation) -> Tensor:
     """phi of the solution of z (I - M) = c; not checked."""
-    m = equation.M.shape[0]
     if is_diagonal(equation.M):  # as where the papers start, A = I
         return equation.activate(equation.c / (1 - equation.M.diagonal()))
-    system = torch.eye(m, dtype=equation.M.dtype, device=equation.M.device) - equation.M
-    # A numerically singular system gives infinities, which no residual survives, and no exception.
-    Z: Tensor = torch.linalg.solve_ex(system, equation.c, left=False)[0]
+    system = equation.M.neg()
+    system.diagonal().add_(1)
+    # Transposed, rows are the columns that LAPACK wants, and nothing is copied. A numerically singular system gives
+    # infinities, which no residual survives, and no exception.
+    factors, pivots, _ = torch.linalg.lu_factor_ex(system.T)
+    Z: Tensor = torch.linalg.lu_solve(factors, pivots, equation.c.T).T
     return equation.activate(Z)
 
 

@@ -166,7 +166,7 @@ class Objective:
             p = torch.sigmoid(q)
             g = (p - self.Y + 2 * self.tau * q) @ self.Phi.T
             H = (self.Phi * (p * (1 - p) + 2 * self.tau)) @ self.Phi.T + eye
-            step = torch.linalg.solve(H, g.T).T
+            step = torch.linalg.lstsq(H.cpu(), g.T.cpu(), driver="gelsd").solution.T.to(W.device)  # H may be singular
             length = 1.0
             while length > 1e-10 and not self._at(W - length * step) <= here:
                 length /= 2

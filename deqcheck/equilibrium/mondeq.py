@@ -212,7 +212,7 @@ def adjoint(model: MonDEQ, active: Tensor, known: Weights) -> Adjoint:
     """
     mask = active.to(model.W.dtype)
     repeated = model.u.expand_as(mask)
-    G = mask * splitting.solve_active(model.W.T.contiguous(), active, repeated)
+    G = splitting.adjoint(model, active, repeated)
     image = G @ model.W
     V = image + repeated
     slack = (

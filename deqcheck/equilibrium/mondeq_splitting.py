@@ -13,7 +13,10 @@ from deqcheck.equilibrium.solution import Solution
 from deqcheck.models.mondeq import MonDEQ
 
 UNLIMITED = 20_000
-__all__ = ["advance", "newton", "resolvent", "solve", "solve_active", "step_size"]
+DENSE = 10**10
+"""Multiplications that factorising every sample's system may take: about a second."""
+ADJOINT_TOLERANCE = 1e-14
+__all__ = ["adjoint", "advance", "newton", "resolvent", "solve", "solve_active", "step_size"]
 
 
 def advance(V: Tensor, alpha: float, injected: Tensor, state: Tensor, Z: Tensor) -> tuple[Tensor, Tensor]:
@@ -47,3 +50,16 @@ def newton(model: MonDEQ, injected: Tensor, Z: Tensor, rounds: int = 12) -> Tens
         before = active
         Z = solve_active(model.W, active, injected)
     return Z
+
+
+def adjoint(model: MonDEQ, active: Tensor, right: Tensor) -> Tensor:
+    """g_i = D_i (I - W^T D_i)^-1 r_i for every sample, as rows: dense and exact where that is cheap.
+
+    At the papers' sizes one factorisation per sample would take minutes; there the adjoint equation
+    g = D (g W + r) goes through the same solvers as the forward one.
+    """
+    mask = active.to(model.W.dtype)
+    samples, n = mask.shape
+    if samples * n**3 <= DENSE:
+        return mask * solve_active(model.W.T.contiguous(), active, right)
+    return auto.solve(Equation(model.W, right, mask, monotone=model.m), None, ADJOINT_TOLERANCE).Z

@@ -15,6 +15,7 @@ from deqcheck.data import Data
 from deqcheck.enclosure import Enclosure
 from deqcheck.enclosure.matrix import Matrix
 from deqcheck.equilibrium import closed_form, engine
+from deqcheck.equilibrium.equation import Equation
 from deqcheck.error import InputError
 from deqcheck.family import (
     Family,
@@ -160,7 +161,7 @@ class ReluPoint:
     def distance_to_closed_form(self) -> Enclosure:
         """[0, bound] on ||Z - Phi (I - gamma A)^-1||_F, from the residual of a computed solution."""
         Phi = self.model.features(self.X)
-        S = closed_form.solve(self.model, Phi).Z
+        S = closed_form.linear(Equation(self.model.gamma * self.model.A, Phi))
         product = self.model.gamma * (S @ self.model.A)
         residual = S - product - Phi
         gamma = Enclosure.exact(self.model.gamma)

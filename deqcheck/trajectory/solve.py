@@ -28,6 +28,8 @@ PATIENCE, HOPELESS = 150, 1e-2
 """After so many iterations a relative residual that was never below this means that there is no contraction."""
 FEW, SHORT_RIDGE = 4, 1e-7
 """Memory and ridge in float32."""
+GROWN = 1e6
+"""A residual this many times the first one means that the iteration diverges."""
 ROUNDED = 5e-7
 """What float32 products leave of a correction, relative to it."""
 
@@ -102,6 +104,8 @@ class Correction:
             torch.sub(image, z, out=gap)
             square = _dot(gap, gap)
             residuals.append(math.sqrt(square))
+            if not residuals[-1] <= GROWN * first:
+                break
             if count == 1 and first > 0:  # no mixture yet: the factor by which plain iteration shrinks this error
                 q = min(0.95, max(0.3, residuals[-1] / first))
             floor = ROUNDED * math.sqrt(_dot(image, image))
@@ -109,7 +113,7 @@ class Correction:
             if error <= max(goal, floor):
                 return image, max(error, floor), count
             stuck = count > 40 and residuals[-1] > 0.5 * min(residuals[-20:-10])
-            if not residuals[-1] < 1e30 or (stuck and residuals[-1] > 0.1 * first):
+            if stuck and residuals[-1] > 0.1 * first:
                 break
             if residuals[-1] > 4 * min(residuals[:-1]):
                 spare += [t for pair in mixer.kept for t in pair]
