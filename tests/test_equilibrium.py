@@ -323,6 +323,22 @@ def test_a_warm_start_saves_layers(build: object, large: bool, monkeypatch: pyte
     assert torch.equal(cold.Z, kept), "the start is not overwritten"
 
 
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("build", [
+    lambda: contraction(0.9, 10, 40), lambda: monotone(0.1, 10, 40),
+    lambda: Equation(contraction(0.9, 10, 40).M, contraction(0.9, 10, 40).c),
+])  # fmt: skip
+def test_units_that_are_off_are_exactly_zero(build: object, large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else Z > 0 would not be the activation pattern, and the adjoint would be solved on the wrong units."""
+    if large:
+        monkeypatch.setattr(auto, "LARGE", 0)
+    e = build()  # type: ignore[operator]
+    Z = auto.solve(e).Z
+    total = Z @ e.M + e.c
+    assert float(total.abs().min()) > 1e-9
+    assert torch.equal(e.active(Z) > 0, total > 0) and float(Z.min()) == 0.0
+
+
 def test_memory_does_not_grow_with_the_iterations() -> None:
     e = contraction(0.9, 4, 10)
     past = anderson.Memory(e.c, 3, 1e-14)
@@ -356,6 +372,28 @@ def test_a_method_that_fails_is_named_in_the_result(monkeypatch: pytest.MonkeyPa
     found = auto.solve(e)
     assert ", after: Anderson acceleration did not reach the equilibrium: relative residual 4.00e-01" in found.method
     assert found.residuals[:2] == (0.5, 0.4) and residual(e, found.Z) <= 1e-12
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_the_next_method_goes_on_from_where_the_last_one_stopped(large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    e = contraction(0.95)
+    near = truth(e) * (1 + 1e-5)
+    if large:
+        monkeypatch.setattr(auto, "LARGE", 0)
+    right = anderson.solve
+
+    def early(equation: Equation, start: Tensor | None = None, *rest: object) -> Solution:
+        if equation.c.dtype == torch.float32:
+            raise NotConverged("Anderson acceleration", (0.5,), torch.ones_like(equation.c))
+        if start is None:
+            raise NotConverged("Anderson acceleration", (1e-5,), near)
+        return right(equation, start, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(anderson, "solve", early)
+    cold = peaceman_rachford.solve(e, None, 1e-12)
+    found = auto.solve(e, None, 1e-12)
+    assert "after" in found.method and residual(e, found.Z) <= 1e-12
+    assert found.iterations < cold.iterations
 
 
 def test_when_all_fail_the_history_is_kept() -> None:

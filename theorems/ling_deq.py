@@ -20,7 +20,7 @@ Readings of the print:
 
 from dataclasses import replace
 
-from sympy import Eq, Max, Min, Rational, Symbol, sqrt, symbols
+from sympy import Eq, Expr, Max, Min, Rational, Symbol, sqrt, symbols
 from sympy.core.relational import Relational
 
 from deqcheck.quantities import ling as q
@@ -79,7 +79,9 @@ n, Z_F, v_w = symbols("n Z_F v", real=True)
 # (iii) another way: A = (c_a ||X||_F)^2 bounds ||Z(tau)||^2, s_0 = sqrt(lambda_0), r_1 = ||y(tau+1) - y||, F_t and
 # sigma_t are ||Z(tau) - Z(0)||_F and sigma_min(Z(tau)), eig an eigenvalue of G(tau), cont = ||I - eta G(tau)||,
 # kept = ||(I - eta G) e||, rest = ||(Z(tau+1) - Z(tau))^T a(tau+1)||.
-A_X, s_0, r_1, F_t, sig_t, eig, cont, kept, rest = symbols("A s_0 r_1 F_t sigma_t eig cont kept rest", real=True)
+A_X, s_0, r_1, F_t, sig_t, rat_t, eig, cont, kept, rest = symbols(
+    "A s_0 r_1 F_t sigma_t kappa eig cont kept rest", real=True
+)
 # Section 2.3: least eigenvalues of H_2 and H_3, and r^T H r.
 lam_2, lam_3, rHr = symbols("lambda_2 lambda_3 rHr", real=True)
 # Abbreviations that keep the polynomials small.
@@ -90,7 +92,22 @@ def _cited(number: str, claim: Relational, text: str) -> Fact:
     return Fact(number, claim, text, cited=True)
 
 
+def _meaning(symbol: Symbol, value: Expr) -> Fact:
+    """A definition as a fact: steps that name it need not expand every other definition."""
+    return _cited(f"{symbol.name} :=", Eq(symbol, value, evaluate=False), "definition")
+
+
+DEFINITIONS = {
+    rho_w: nW + delta,
+    rho_u: nU + delta,
+    rho_a: na + delta,
+    c_w: rho_u * rho_a / (1 - rho_w) ** 2,
+    c_u: rho_a / (1 - rho_w),
+    c_a: rho_u / (1 - rho_w),
+}
+
 FACTS = (
+    *(_meaning(symbol, DEFINITIONS[symbol]) for symbol in (c_w, c_u, c_a)),
     Fact("‖W(0)‖ ≥ 0", nW >= 0),
     Fact("‖U(0)‖ ≥ 0", nU >= 0),
     Fact("‖a(0)‖ ≥ 0", na >= 0),
@@ -181,6 +198,7 @@ FACTS = (
     _cited("s₀", Eq(s_0**2, lam0, evaluate=False), "s₀ = √λ₀"),
     _cited("(2) at τ", F_t <= (1 + u) / 2 * K_8 / lam0, "(2) divided, at τ; 0 at τ = 0"),
     _cited("Weyl at τ", sig_t >= s_0 - F_t, "Weyl"),
+    _cited("σ/s₀", Eq(sig_t, rat_t * s_0, evaluate=False), "abbreviation; s₀ > 0"),
     _cited("eigenvalue below", eig >= sig_t**2, "every eigenvalue of G(τ)"),
     _cited("eigenvalue above", eig <= A_X, "every eigenvalue of G(τ), by (15)"),
     _cited("contraction", cont <= Max(1 - eta * eig, eta * eig - 1), "‖I − ηG‖ is at some eigenvalue"),
@@ -195,9 +213,9 @@ FACTS = (
 LEMMA_8 = (
     Step("ρ̄_u > 0", rho_u > 0),
     Step("ρ̄_a > 0", rho_a > 0),
-    Step("c_a(1 − ρ̄_w)", Eq(c_a * (1 - rho_w), rho_u), ("ρ̄_w < 1",), text="definition of c_a"),
-    Step("c_u(1 − ρ̄_w)", Eq(c_u * (1 - rho_w), rho_a), ("ρ̄_w < 1",), text="definition of c_u"),
-    Step("c_w", Eq(c_w, c_u * c_a), ("ρ̄_w < 1",), text="definition of c_w"),
+    Step("c_a(1 − ρ̄_w)", Eq(c_a * (1 - rho_w), rho_u), ("ρ̄_w < 1", "c_a :=")),
+    Step("c_u(1 − ρ̄_w)", Eq(c_u * (1 - rho_w), rho_a), ("ρ̄_w < 1", "c_u :=")),
+    Step("c_w", Eq(c_w, c_u * c_a), ("ρ̄_w < 1", "c_w :=", "c_u :=", "c_a :=")),
     Step("c_a > 0", c_a > 0, ("c_a(1 − ρ̄_w)", "ρ̄_u > 0", "ρ̄_w < 1")),
     Step("c_u > 0", c_u > 0, ("c_u(1 − ρ̄_w)", "ρ̄_a > 0", "ρ̄_w < 1")),
     Step("c_w > 0", c_w > 0, ("c_w", "c_u > 0", "c_a > 0")),
@@ -415,11 +433,16 @@ def _theorem_1(factor: int) -> tuple[Step, ...]:
             Phi_1 <= (1 - eta * (lam0 - 4 * C2)) * Phi_0,
             ("(3) together", "(3) ηC₁²", "Φ ≥ 0", "η > 0"),
         ),
-        Step("(3) by (9)", lam0 - 4 * C2 >= lam0 / 2, ("(9)", "C₂"), text="what the last line needs of (9)"),
+        Step(
+            "(3) by (9)",
+            lam0 - 4 * C2 >= lam0 / 2,
+            ("(9)", "C₂", "c_u > 0", "c_w > 0"),
+            text="what the last line needs of (9)",
+        ),
         Step(
             "(iii)",
             Phi_1 <= (1 - eta * lam0 / 2) * Phi_0,
-            ("(3) by (10)", "(9)", "C₂", "Φ ≥ 0", "η > 0", "u² > 0"),
+            ("(3) by (10)", "(9)", "C₂", "c_u > 0", "c_w > 0", "Φ ≥ 0", "η > 0", "u² > 0"),
             text="the last line of the proof",
         ),
     )
@@ -453,8 +476,8 @@ def _forced(factor: int) -> tuple[Step, ...]:
 
 # What is left of sigma_min(Z(tau)) / sqrt(lambda_0): 1 - (1 + u)/2 (2 - sqrt 2)/2.
 KEPT = sqrt(2) / 2 + (2 - sqrt(2)) / 4 * (1 - u)
-# (iii) with the printed 4, by the contraction of I - eta G in place of the expansion of the square. The drift (2) leaves
-# lambda_tau >= (1/2 + (1 - u)/5) lambda_0, a little more than half, and that little pays for the square.
+# (iii) with the printed 4, by the contraction of I - eta G in place of the expansion of the square. The drift (2)
+# leaves lambda_tau >= (1/2 + (1 - u)/5) lambda_0, a little more than half, and that little pays for the square.
 SURVIVES = (
     Step("other C₁", Eq(C1, C2 + A_X), ("C₁", "C₂", "A")),
     Step("other A > 0", A_X > 0, ("A", "c_a > 0")),
@@ -471,11 +494,12 @@ SURVIVES = (
     Step("other K", K_8 / lam0 <= (2 - sqrt(2)) / 2 * s_0, ("(2) by (8)", "other √λ₀")),
     Step("other F", F_t <= (1 + u) / 2 * ((2 - sqrt(2)) / 2 * s_0), ("(2) at τ", "other K", "u ≥ 0", "λ₀ > 0")),
     Step("other σ", sig_t >= s_0 * KEPT, ("Weyl at τ", "other F")),
-    Step("other s ≥ 0", s_0 * KEPT >= 0, ("s₀ ≥ 0", "u < 1")),
-    Step("other σ²", sig_t**2 >= s_0**2 * KEPT**2, ("other σ", "other s ≥ 0")),
-    Step("other half", KEPT**2 >= Rational(1, 2) + (1 - u) / 5, ("u < 1", "u ≥ 0")),
-    Step("other λ 1", s_0**2 * KEPT**2 >= s_0**2 * (Rational(1, 2) + (1 - u) / 5), ("other half",)),
-    Step("other λ", sig_t**2 >= lam0 * (Rational(1, 2) + (1 - u) / 5), ("other σ²", "other λ 1", "s₀")),
+    Step("other s₀ > 0", s_0 > 0, ("s₀", "s₀ ≥ 0", "λ₀ > 0")),
+    Step("other κs₀", rat_t * s_0 >= s_0 * KEPT, ("other σ", "σ/s₀")),
+    Step("other κ", rat_t >= KEPT, ("other κs₀", "other s₀ > 0")),
+    Step("other half", rat_t**2 >= Rational(1, 2) + (1 - u) / 5, ("other κ", "u < 1", "u ≥ 0")),
+    Step("other λ 1", Eq(sig_t**2, rat_t**2 * lam0), ("σ/s₀", "s₀")),
+    Step("other λ", sig_t**2 >= lam0 * (Rational(1, 2) + (1 - u) / 5), ("other λ 1", "other half", "λ₀ > 0")),
     Step("other eig", eig >= lam0 * (Rational(1, 2) + (1 - u) / 5), ("other λ", "eigenvalue below")),
     Step("other ηeig", eta * eig <= 1, ("eigenvalue above", "other ηA")),
     Step(
@@ -556,14 +580,7 @@ LING_GD = Theorem(
     },
     chosen={delta: free, eta: largest("(10)")},
     monitored=MONITORED,
-    definitions={
-        rho_w: nW + delta,
-        rho_u: nU + delta,
-        rho_a: na + delta,
-        c_w: rho_u * rho_a / (1 - rho_w) ** 2,
-        c_u: rho_a / (1 - rho_w),
-        c_a: rho_u / (1 - rho_w),
-    },
+    definitions=DEFINITIONS,
     hypotheses=_condition_1(4),
     conclusions=(
         Conclusion("(i)", Wt < 1, "the equilibrium exists throughout training"),
@@ -637,6 +654,7 @@ SHARP_DEFINITIONS = {
 }
 
 SHARP_FACTS = (
+    *(_meaning(symbol, SHARP_DEFINITIONS[symbol]) for symbol in (c_u, k_Z, slip, mu, gam)),
     Fact("‖W(0)‖ ≥ 0", nW >= 0),
     Fact("‖a(0)‖ ≥ 0", na >= 0),
     Fact("‖X‖ ≥ 0", x_0 >= 0),
@@ -707,25 +725,22 @@ SHARP_PROOF = (
     # constants
     Step("1 − ρ̄_w > 0", 1 - rho_w > 0, ("ρ̄_w < 1",)),
     Step("ρ̄_a > 0", rho_a > 0),
-    Step("c_u(1 − ρ̄_w)", Eq(c_u * (1 - rho_w), rho_a), ("ρ̄_w < 1",), text="definition of c_u"),
+    Step("c_u(1 − ρ̄_w)", Eq(c_u * (1 - rho_w), rho_a), ("ρ̄_w < 1", "c_u :=")),
     Step("c_u > 0", c_u > 0, ("c_u(1 − ρ̄_w)", "ρ̄_a > 0", "ρ̄_w < 1")),
-    Step("k(1 − ρ̄_w)", Eq(k_Z * (1 - rho_w), c_u * (zb**2 + x_0**2)), ("ρ̄_w < 1",), text="definition of k"),
+    Step("k(1 − ρ̄_w)", Eq(k_Z * (1 - rho_w), c_u * (zb**2 + x_0**2)), ("ρ̄_w < 1", "k_Z :=")),
     Step("σ > 0", sig > 0, ("ζ < σ₀",)),
     Step("z > 0", zb > 0),
     Step("k ≥ 0", k_Z >= 0, ("k(1 − ρ̄_w)", "c_u > 0", "ρ̄_w < 1")),
-    Step("C", Eq(slip, c_u**2 * (zb**2 + x_0**2)), text="definition of C"),
-    Step("C ≥ 0", slip >= 0, ("C",)),
+    Step("C ≥ 0", slip >= 0, ("C :=",)),
     Step("kρ̄_a 1", Eq(rho_a * k_Z, c_u * (k_Z * (1 - rho_w))), ("c_u(1 − ρ̄_w)",)),
-    Step("kρ̄_a", Eq(rho_a * k_Z, slip), ("kρ̄_a 1", "k(1 − ρ̄_w)", "C")),
-    Step("μ", Eq(mu, sig**2 - slip), text="definition of μ"),
+    Step("kρ̄_a", Eq(rho_a * k_Z, slip), ("kρ̄_a 1", "k(1 − ρ̄_w)", "C :=")),
     Step("√λ₀ ≤ z₀", sqrt(lam0) <= z_0, ("λ₀ ≤ ‖Z(0)‖²",)),
     Step("σ ≤ z", sig <= zb, ("√λ₀ ≤ z₀",)),
-    Step("γ", Eq(gam, 1 - h / 2), text="definition of γ"),
-    Step("γ > 0", gam > 0, ("γ", "h ≤ 1")),
+    Step("γ > 0", gam > 0, ("gamma :=", "h ≤ 1")),
     Step("ηz²", eta * zb**2 < h, ("step", "z > 0")),
     Step("σ² ≤ z²", sig**2 <= zb**2, ("σ ≤ z", "σ > 0")),
     Step("ησ²", eta * sig**2 <= eta * zb**2, ("σ² ≤ z²",)),
-    Step("ημ", eta * mu <= eta * sig**2, ("μ", "C ≥ 0")),
+    Step("ημ", eta * mu <= eta * sig**2, ("mu :=", "C ≥ 0")),
     Step("ημ < 1", eta * mu < 1, ("ημ", "ησ²", "ηz²", "h ≤ 1")),
     Step("q ≥ 0", q_s >= 0, ("q", "ημ < 1")),
     # sums
@@ -768,7 +783,7 @@ SHARP_PROOF = (
     Step("η‖Ge‖²", eta * Ge**2 <= h * g_a**2, ("η‖Ge‖² 1", "η‖Ge‖² 2")),
     Step("k₁ ≥ 0", k_a1 >= 0, ("k₁", "γ > 0", "‖∇a‖ ≥ 0")),
     Step("path 1", kept**2 <= e_s**2 - 2 * eta * g_a**2 + eta * (h * g_a**2), ("kept²", "η‖Ge‖²")),
-    Step("path 2", Eq(2 * eta * g_a**2 - eta * (h * g_a**2), 2 * k_a1 * g_a), ("k₁", "γ")),
+    Step("path 2", Eq(2 * eta * g_a**2 - eta * (h * g_a**2), 2 * k_a1 * g_a), ("k₁", "gamma :=")),
     Step("path 3", kept**2 <= e_s**2 - 2 * k_a1 * g_a, ("path 1", "path 2")),
     Step("path 4", kept * e_s <= e_s**2 - k_a1 * g_a, ("path 3",), text="2ab ≤ a² + b²"),
     Step("path 5", g_a >= sig * e_s, ("∇a below", "σ at τ", "e ≥ 0")),
@@ -789,7 +804,7 @@ SHARP_PROOF = (
     Step("a 5", mu * (gam * sig * D_a1) <= mu * (r0 + slip * r0 * (eta * sum_0)), ("a 4", "μ > 0")),
     Step("a 6", slip * r0 * (mu * (eta * sum_0)) <= slip * r0, ("Σ₀ bound", "C ≥ 0")),
     Step("a 7", mu * (gam * sig * D_a1) <= (mu + slip) * r0, ("a 5", "a 6")),
-    Step("a 8", sig * (mu * gam * D_a1) <= sig * (sig * r0), ("a 7", "μ")),
+    Step("a 8", sig * (mu * gam * D_a1) <= sig * (sig * r0), ("a 7", "mu :=")),
     Step("a drift", mu * gam * D_a1 <= sig * r0, ("a 8", "σ > 0")),
     Step("a 9", mu * gam > 0, ("γ > 0", "μ > 0")),
     Step("a 10", mu * gam * D_a1 <= mu * gam * delta_a, ("a drift", "(a)")),
@@ -820,7 +835,7 @@ SHARP_PROOF = (
     Step("remainder 2", rho_a * d_Z <= rho_a * (eta * k_Z * e_s), ("ΔZ", "ρ̄_a > 0")),
     Step("remainder 3", Eq(rho_a * (eta * k_Z * e_s), eta * slip * e_s), ("kρ̄_a",)),
     Step("remainder bound", rest <= eta * slip * e_s, ("remainder", "remainder 1", "remainder 2", "remainder 3")),
-    Step("residual", e_1 <= (1 - eta * mu) * e_s, ("e moves", "kept", "contraction e", "remainder bound", "μ")),
+    Step("residual", e_1 <= (1 - eta * mu) * e_s, ("e moves", "kept", "contraction e", "remainder bound", "mu :=")),
     Step("residual q", e_1 <= q_s * e_s, ("residual", "q")),
     Step("e next", e_1 <= q_s * p_s * r0, ("residual q", "e at τ", "q ≥ 0")),
     Step("a 11", slip * e_s <= slip * (p_s * r0), ("e at τ", "C ≥ 0")),
@@ -832,8 +847,8 @@ SHARP_PROOF = (
     Step("Φ", Phi_1 <= q_s**2 * Phi_0, ("residual q", "q ≥ 0", "e next ≥ 0", "Φ(τ)", "Φ(τ+1)")),
     Step("(iii)", Phi_1 <= (1 - eta * mu * (2 - eta * mu)) * Phi_0, ("Φ", "q")),
     # what the hypotheses force
-    Step("forced 1", slip < zb**2, ("μ > 0", "μ", "σ² ≤ z²")),
-    Step("forced 2", c_u**2 * (zb**2 + x_0**2) < zb**2, ("forced 1", "C")),
+    Step("forced 1", slip < zb**2, ("μ > 0", "mu :=", "σ² ≤ z²")),
+    Step("forced 2", c_u**2 * (zb**2 + x_0**2) < zb**2, ("forced 1", "C :=")),
     Step("forced 3", c_u**2 * zb**2 < zb**2, ("forced 2",)),
     Step("forced 4", c_u < 1, ("forced 3", "z > 0")),
     Step("forced", rho_a < 1 - rho_w, ("forced 4", "c_u(1 − ρ̄_w)", "1 − ρ̄_w > 0"), text="‖a(0)‖ + δ_a < 1 − ρ̄_w"),

@@ -554,8 +554,8 @@ GROWTH = Growth(
     samples={"width": "64", "dim": "10"},
     widths=(4096, 8192, 16384),
     counts=(64, 128, 256, 512),
-    text="W_l Gaussian of norm 3/4 with 16 rows, so that σ_min(W_l) tends to 3/4 as m grows; more samples than dimensions, "
-    "so that ‖X_0‖ grows as √N",
+    text="W_l Gaussian of norm 3/4 with 16 rows, so that σ_min(W_l) tends to 3/4 as m grows; more samples than "
+    "dimensions, so that ‖X_0‖ grows as √N",
 )
 
 OPTEQ_GD = Theorem(

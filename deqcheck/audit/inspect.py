@@ -18,7 +18,7 @@ from deqcheck.audit.prove import Finding, Status
 from deqcheck.statement import Hypothesis, Rule, Step, Theorem
 
 Progress = Callable[[str], None]
-WEIGHING = 3.0
+WEIGHING = 1.0
 """Seconds for a question about a changed hypothesis: a failure there costs a remark, not a proof."""
 ALTOGETHER = 20.0
 """Seconds for the question whether all hypotheses can hold together."""

@@ -115,7 +115,7 @@ def solve(
     Z, residuals = first.Z, first.residuals
     past = Memory(Z, memory, ridge_of(Z.dtype) if ridge is None else ridge)
     best = torch.full((Z.shape[0],), math.inf, dtype=Z.dtype, device=Z.device)
-    lowest, since = math.inf, 0
+    lowest, since, confirming = math.inf, 0, False
     for count in range(first.count + 1, limit + 1):
         if residuals[-1] == math.inf or since > PATIENCE:
             break
@@ -124,7 +124,13 @@ def solve(
         each = equation.relative(gap, image)
         residuals.append(float(each.max()) if each.numel() else 0.0)
         if equation.converged(residuals, image, each, tolerance):
-            return Solution(equation.better(Z, image).clone(), "Anderson", tuple(residuals), each, (count, 0))
+            if equation.contracts or confirming:
+                return Solution(equation.better(Z, image).clone(), "Anderson", tuple(residuals), each, (count, 0))
+            # A mixture is not exactly 0 where a unit is off, and its image may have a larger residual: measure that.
+            confirming = True
+            Z.copy_(image)
+            continue
+        confirming = False
         lowest, since = (residuals[-1], 0) if residuals[-1] < lowest else (lowest, since + 1)
         past.forget(each > GROWTH * best)
         best = torch.minimum(best, each)

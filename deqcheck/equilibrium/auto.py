@@ -31,9 +31,8 @@ SLOW_CONTRACTION = 0.7
 """Above this contraction Picard may need hundreds of products where Anderson needs tens."""
 DIAGONAL = 0.95
 """A diagonal of M up to this is worth solving for; closer to 1 the quotient 1 / (1 - d) is large."""
-NEWTON_WORK = 10**13
-"""Multiplications that a last resort to Newton may take per round: a minute or so."""
-
+NEWTON_WORK = 10**12
+"""Multiplications that a last resort to Newton may take per round: a quarter of a minute or so."""
 Attempt = Callable[[Equation, Tensor | None, float], Solution]
 
 
@@ -47,6 +46,7 @@ def solve(equation: Equation, start: Tensor | None = None, tolerance: float = 1e
             found = attempt(equation, start, tolerance)
         except NotConverged as failure:
             failures.append(failure)
+            start = _onward(equation, failure, start)
             continue
         if not failures:
             return found
@@ -55,6 +55,15 @@ def solve(equation: Equation, start: Tensor | None = None, tolerance: float = 1e
         return Solution(found.Z, f"{found.method}, after: {said}", history, found.per_sample, found.products)
     history = tuple(r for f in failures for r in f.residuals)
     raise NotConverged(", ".join(f.method for f in failures), history, failures[-1].Z)
+
+
+def _onward(equation: Equation, failure: NotConverged, start: Tensor | None) -> Tensor | None:
+    """Where the next method begins: at the last iterate if that is closer than a tenth, else where the first began."""
+    if failure.Z is None or not bool(torch.isfinite(failure.Z).all()):
+        return start
+    image = equation.layer(failure.Z)
+    each = equation.relative(image - failure.Z, image)
+    return failure.Z if each.numel() and float(each.max()) < 0.1 else start
 
 
 def _attempts(equation: Equation, start: Tensor | None) -> Iterator[Attempt]:

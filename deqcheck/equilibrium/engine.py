@@ -52,8 +52,9 @@ def apply_layer(model: ReluImplicit, X: Tensor, Z: Tensor) -> tuple[Tensor, Encl
 
 
 def enclose(model: ReluImplicit, X: Tensor, norm_A: Enclosure, start: Tensor | None = None) -> Equilibrium:
-    """Solve (from `start`, such as the last equilibrium of a training run), apply the layer once more, and bound the distance to the fixed point.
+    """Solve, apply the layer once more, and bound the distance to the fixed point.
 
+    `start` may be any guess, such as the last equilibrium of a training run.
     With contraction q < 1 and y = f(z): ||y - z*|| <= (q ||z - y|| + delta) / (1 - q), where delta
     bounds the rounding error of evaluating f. Without a certified q < 1 nothing is claimed: the radius
     is infinite and every quantity that depends on Z is unknown.

@@ -86,9 +86,14 @@ class Equation:
         ratio = torch.where(top > 0, top / base, top)
         return torch.where(torch.isfinite(ratio), ratio, torch.full_like(ratio, math.inf))
 
+    @property
+    def contracts(self) -> bool:
+        """Whether a layer is known not to increase the residual. A correction is judged later, so it need not be."""
+        return self.size is not None or (self.contraction is not None and self.contraction <= 1)
+
     def better(self, Z: Tensor, image: Tensor) -> Tensor:
-        """The image of Z where a layer is known not to increase the residual; else Z, whose residual was measured."""
-        return image if self.contraction is not None and self.contraction <= 1 else Z
+        """The image of Z where its residual is known to be no larger; else Z, whose residual was measured."""
+        return image if self.contracts else Z
 
     @cached_property
     def frobenius(self) -> float:

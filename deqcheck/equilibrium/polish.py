@@ -53,14 +53,19 @@ def solve(
         wanted = 0.5 * tolerance / residuals[-1]
         rounds = max(1, math.ceil(math.log(wanted) / math.log(finest) - 0.05))
         aim = min(0.05, max(finest, wanted ** (1 / rounds)))
-        found = inner(_correction(equation, M, Z, R, image, gap, tolerance / aim), aim)
+        correction = _correction(equation, M, Z, R, image, gap, tolerance / aim)
+        try:
+            found = inner(correction, aim)
+        except NotConverged as failure:
+            raise NotConverged(f"{failure.method} in float32", (*residuals, *failure.residuals), Z) from failure
         method, single = found.method, single + found.products[0]
-        scale = _scale(gap)
-        Z.add_(found.Z.to(Z.dtype).mul_(scale))
+        Z.add_(found.Z.to(Z.dtype).mul_(_scale(gap)))
         if isinstance(equation.phi, Tensor):
             Z.mul_(equation.phi)
-        elif equation.phi == "relu" and equation.low is None:
-            Z.clamp_(min=0)
+        elif correction.low is not None:
+            # A unit at its bound is off: exactly there, and not at the rounding of Z - Z.
+            bound = torch.zeros_like(Z) if equation.low is None else equation.low
+            Z = torch.where(found.Z <= correction.low, bound, torch.maximum(Z, bound, out=Z))
     raise NotConverged(f"{method or 'the correction'} in float32", tuple(residuals), image)
 
 

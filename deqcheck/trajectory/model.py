@@ -49,7 +49,7 @@ LARGE = 10**8
 """Multiplications of one layer from which corrections in float32 pay."""
 ACCURATE = 1e-6
 """Relative accuracy of the gradient of a large model."""
-SIGNS = 3e-9
+SIGNS = 1e-8
 """Relative accuracy of its equilibrium: a unit whose sign is not known spoils a derivative more than its size does."""
 ROUNDS = 6
 """Residuals in float64 that one solve may take."""

@@ -60,55 +60,56 @@ def fixed_point(
 
 @dataclass
 class Correction:
-    """d = max(r + d M, low) entry by entry, or d = r + (d M) scale, in float32 with buffers that are used again."""
+    """d = max(r + d M, low) entry by entry, or d = r + (d M^T) mask, in float32 with buffers that are used again."""
 
     shape: tuple[int, int]
     device: str
     rest: Tensor = field(init=False)
+    """M."""
     r: Tensor = field(init=False)
     other: Tensor = field(init=False)
-    """`low` of the relu equation, `scale` of the adjoint one."""
-    _spare: list[Tensor] = field(init=False)
+    """`low` of the relu equation, `mask` of the adjoint one."""
+    _z: Tensor = field(init=False)
+    _images: Tensor = field(init=False)
+    _gaps: Tensor = field(init=False)
+    """One iterate per row, so that all products with a new one are one pass."""
 
     def __post_init__(self) -> None:
         n, m = self.shape
-        like = {"dtype": torch.float32, "device": self.device}
-        self.rest = torch.empty(m, m, **like)  # type: ignore[call-overload]
-        self.r, self.other, *self._spare = (
-            torch.empty(n, m, **like)  # type: ignore[call-overload]
-            for _ in range(5 + 2 * FEW)
-        )
+
+        def room(*size: int) -> Tensor:
+            return torch.zeros(*size, dtype=torch.float32, device=self.device)
+
+        self.rest, self.r, self.other, self._z = room(m, m), room(n, m), room(n, m), room(n, m)
+        self._images, self._gaps = room(FEW, n * m), room(FEW, n * m)
 
     def solve(self, relu: bool, goal: float, what: str, limit: int = 400) -> tuple[Tensor, float, int]:
         """The correction, an estimate of its error, and the products taken.
 
         `goal` is the absolute error to reach; float32 may leave more than that, and the estimate then says so.
+        The correction lives in a buffer that the next call writes over.
         """
-        spare = list(self._spare)
-        z, image, gap = spare.pop(), spare.pop(), spare.pop()
+        z = self._z
         if relu:
             torch.maximum(self.r, self.other, out=z)
         else:
             z.copy_(self.r)
-        mixer = Mixer(FEW, SHORT_RIDGE)
-        first = math.sqrt(_dot(z, z))
+        first = float(z.norm())
         residuals: list[float] = [first]
+        kept: list[int] = []
+        gram = torch.zeros(FEW, FEW, dtype=torch.float64)
         q = 0.5
         for count in range(1, limit + 1):
-            if relu:
-                torch.addmm(self.r, z, self.rest, out=image)
-                torch.maximum(image, self.other, out=image)
-            else:
-                torch.mm(z, self.rest.T, out=image)
-                image.mul_(self.other).add_(self.r)
+            slot = count % FEW
+            image, gap = self._images[slot].view(self.shape), self._gaps[slot].view(self.shape)
+            self._layer(relu, z, image)
             torch.sub(image, z, out=gap)
-            square = _dot(gap, gap)
-            residuals.append(math.sqrt(square))
+            residuals.append(float(gap.norm()))
             if not residuals[-1] <= GROWN * first:
                 break
             if count == 1 and first > 0:  # no mixture yet: the factor by which plain iteration shrinks this error
                 q = min(0.95, max(0.3, residuals[-1] / first))
-            floor = ROUNDED * math.sqrt(_dot(image, image))
+            floor = ROUNDED * float(image.norm())
             error = residuals[-1] * q / (1 - q)
             if error <= max(goal, floor):
                 return image, max(error, floor), count
@@ -116,13 +117,27 @@ class Correction:
             if stuck and residuals[-1] > 0.1 * first:
                 break
             if residuals[-1] > 4 * min(residuals[:-1]):
-                spare += [t for pair in mixer.kept for t in pair]
-                mixer.forget()
-            taken = mixer.take() if len(mixer.kept) == FEW else (spare.pop(), spare.pop())
-            after = z
-            z = mixer.mixed(image, gap, square, after)
-            image, gap = taken
+                kept = []
+            kept = [k for k in kept if k != slot] + [slot]
+            gram[slot] = gram[:, slot] = torch.mv(self._gaps, self._gaps[slot]).double().cpu()
+            weights = _weights(gram[kept][:, kept], SHORT_RIDGE)
+            if weights is None:
+                z.copy_(image)
+                continue
+            spread = torch.zeros(FEW, dtype=torch.float32, device=self.device)
+            spread[kept] = weights.to(spread)
+            torch.mv(self._images.T, spread, out=z.view(-1))
+        for buffer in (self._images, self._gaps):  # a weight of zero does not hide what is not finite
+            buffer.zero_()
         raise NotConverged(what, tuple(r / first if first > 0 else r for r in residuals))
+
+    def _layer(self, relu: bool, z: Tensor, out: Tensor) -> None:
+        if relu:
+            torch.addmm(self.r, z, self.rest, out=out)
+            torch.maximum(out, self.other, out=out)
+        else:
+            torch.mm(z, self.rest.T, out=out)
+            out.mul_(self.other).add_(self.r)
 
 
 @dataclass
@@ -151,24 +166,27 @@ class Mixer:
         column = [_dot(gap, other) for _, other in self.kept]
         self.kept = [*self.kept, (image, gap)]
         self.gram = [[*row, x] for row, x in zip(self.gram, column, strict=True)] + [[*column, square]]
-        weights = self._weights()
-        if weights is None:
+        found = _weights(torch.tensor(self.gram, dtype=torch.float64), self.ridge)
+        if found is None:
             return out.copy_(image)
-        torch.mul(image, weights[-1], out=out)
-        for w, (older, _) in zip(weights[:-1], self.kept[:-1], strict=True):
-            out.add_(older, alpha=w)
+        *older, newest = found.tolist()
+        torch.mul(image, newest, out=out)
+        for w, (before, _) in zip(older, self.kept[:-1], strict=True):
+            out.add_(before, alpha=w)
         return out
 
-    def _weights(self) -> list[float] | None:
-        if len(self.kept) == 1:
-            return None
-        # The residuals span decades: scaled to length 1 they are told apart by their directions.
-        lengths = torch.tensor([math.sqrt(row[k]) for k, row in enumerate(self.gram)], dtype=torch.float64)
-        scaled = torch.tensor(self.gram, dtype=torch.float64) / (lengths[:, None] * lengths)
-        scaled.diagonal().add_(self.ridge)
-        weights = torch.linalg.solve_ex(scaled, 1 / lengths)[0] / lengths
-        weights = weights / weights.sum()
-        return weights.tolist() if bool(torch.isfinite(weights).all()) else None
+
+def _weights(gram: Tensor, ridge: float) -> Tensor | None:
+    """The affine combination of residuals with these inner products that is shortest; None for the newest alone."""
+    if gram.shape[0] == 1:
+        return None
+    # The residuals span decades: scaled to length 1 they are told apart by their directions.
+    lengths = gram.diagonal().sqrt()
+    scaled = gram / (lengths[:, None] * lengths)
+    scaled.diagonal().add_(ridge)
+    weights: Tensor = torch.linalg.solve_ex(scaled, 1 / lengths)[0] / lengths
+    weights = weights / weights.sum()
+    return weights if bool(torch.isfinite(weights).all()) else None
 
 
 def _dot(x: Tensor, y: Tensor) -> float:

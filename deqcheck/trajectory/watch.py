@@ -85,7 +85,16 @@ def _value(one: Watched) -> float:
         return float(x.norm())
     wide = x if x.shape[0] <= x.shape[1] else x.T
     if one.least:
-        smallest = float(torch.linalg.eigvalsh(wide @ wide.T)[0]) if x.shape[0] == wide.shape[0] else 0.0
-        return math.sqrt(max(0.0, smallest))
+        return _least(x) if x.shape[0] <= x.shape[1] else 0.0
     v = rigor.top_vector(lambda u: wide @ (wide.T @ u), wide[:, 0], 32)
     return float((wide.T @ v).norm()) / float(v.norm())
+
+
+def _least(x: Tensor) -> float:
+    """sqrt(lambda_min(X X^T)) by Lanczos on the inverse; 0 where the Gram matrix is singular in floats."""
+    gram = x @ x.T
+    factor, info = torch.linalg.cholesky_ex(gram)
+    if int(info) != 0:
+        return 0.0
+    v = rigor.top_vector(lambda u: torch.cholesky_solve(u[:, None], factor)[:, 0], gram, 16)
+    return math.sqrt(max(0.0, float(v @ (gram @ v)) / float(v @ v)))

@@ -62,6 +62,12 @@ def test_the_last_line_of_theorem_1_fails_with_4_and_holds_with_8(pool: Pool) ->
     assert {r.status for r in repaired.values()} == {PROVED}
 
 
+def test_the_rate_survives_with_the_printed_4(pool: Pool) -> None:
+    other = decided(pool, t.LING_GD, *(s.id for s in t.SURVIVES))
+    assert {k for k, r in other.items() if r.status is not PROVED} == set()
+    assert other["(iii) another way"].step.claim == next(s.claim for s in t.LING_GD.proof if s.id == "(iii)")
+
+
 def test_the_witness_against_the_last_line_satisfies_the_printed_9(pool: Pool) -> None:
     point = finding(pool, "ling-gd", "(iii)").witness
     nine = t.LING_GD.hypothesis("(9)").claim
@@ -115,6 +121,8 @@ def test_the_width_of_theorem_2_is_short_of_a_logarithm(pool: Pool) -> None:
 
 FALSIFIED = {
     ("ling-gd:repaired", "(iii)"): t.Phi_1 <= (1 - t.eta * t.lam0) * t.Phi_0,
+    ("ling-gd", "other e"): t.r_1 <= (1 - t.eta * t.lam0 * Rational(1, 2)) * t.r_tau,
+    ("ling-gd", "other u 1"): 2 * (1 - t.u**2) * Rational(1, 4) >= 1 - t.u,
     ("ling-gd:repaired", "(15)"): t.Z_s <= t.c_a * t.XF / 2,
     ("ling-gd:repaired", "(2) λ"): t.lam_1 >= t.lam0 * Rational(3, 4),
     ("ling-gd:repaired", "(9) 2ρ̄_a"): 3 * t.rho_a <= t.v_w,
@@ -134,6 +142,8 @@ def test_a_falsified_step_is_refuted(pool: Pool, key: str, number: str) -> None:
 
 NEEDED = [
     ("ling-gd:repaired", "(iii)", "(9)"),
+    ("ling-gd", "other (9)", "(9)"),
+    ("ling-gd", "other u 1", "other u"),
     ("ling-gd:repaired", "(2) (8)", "(8)"),
     ("ling-gd:repaired", "(1) W (7)", "(7)"),
     ("ling-gd:repaired", "(3) (10)", "(10)"),
@@ -161,6 +171,13 @@ def test_a_step_without_a_needed_premise_is_not_proved(pool: Pool, key: str, num
 @pytest.mark.parametrize("theorem", [t.LING_GD, t.LING_GD_REPAIRED, t.LING_GD_SHARP], ids=lambda x: x.key)
 def test_the_hypotheses_can_hold(pool: Pool, theorem: Theorem) -> None:
     assert satisfiability(replace(theorem, proof=()), pool).status == "SATISFIABLE"
+
+
+@pytest.mark.parametrize("theorem", [t.LING_GD, t.LING_GD_SHARP], ids=lambda x: x.key)
+def test_definitions_cited_as_facts_are_the_definitions(theorem: Theorem) -> None:
+    stated = [f.claim for f in theorem.facts if f.id.endswith(":=")]
+    assert stated
+    assert all(theorem.definitions[claim.lhs] == claim.rhs for claim in stated)
 
 
 def test_condition_1_forces_a_small_output_layer(pool: Pool) -> None:
