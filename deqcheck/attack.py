@@ -73,6 +73,11 @@ OWN: Mapping[str, tuple[Case, ...]] = {
              "inputs": "0", "output": "1e6", "iterations": "20"},
         ),
         Case("one layer", {"layers": "1"}),
+        Case(
+            "one sample, one layer, a huge output",
+            {"width": "2", "units": "2", "samples": "1", "dim": "1", "layers": "1", "alpha": "0.001", "inputs": "0",
+             "init": "orthogonal", "output": "1e8", "iterations": "8", "p": "0.9", "c": "0.04"},
+        ),
         Case("a large output", {"output": "1e6", "init": "orthogonal", "width": "8", "units": "8", "samples": "2"}),
     ),
     "kawaguchi": (
@@ -108,9 +113,26 @@ def strike(key: str, case: Case) -> dict[str, Any]:
     try:
         result = check.verify(key, settings, pins, "cpu", train=plan)
     except InputError as error:
-        return {"case": case.name, "outcome": f"not possible: {error}", "counterexample": None}
-    found = _counterexample(theorem, result, _command(key, settings, pins, plan))
-    return {"case": case.name, "outcome": result.outcome.value, "counterexample": found}
+        return {"case": case.name, "outcome": f"not possible: {error}", "counterexample": None, "held": None}
+    command = _command(key, settings, pins, plan)
+    return {
+        "case": case.name,
+        "outcome": result.outcome.value,
+        "counterexample": _counterexample(theorem, result, command),
+        "held": command if _held(result) else None,
+    }
+
+
+def _held(result: Result) -> bool:
+    """Whether every hypothesis that can be checked is proved on this instance."""
+    checked = [h for h in result.hypotheses if h.verdict is not None]
+    return bool(checked) and all(h.verdict is HOLDS for h in checked) and not any(_is_weak(result, h) for h in checked)
+
+
+def _is_weak(result: Result, line: Line) -> bool:
+    """Whether a line rests on less than a proof."""
+    kinds = {q.evidence for q in result.quantities} - {Evidence.PROOF}
+    return any(kind.value in line.note for kind in kinds)
 
 
 def _counterexample(theorem: Theorem, result: Result, command: str) -> dict[str, Any] | None:
@@ -119,8 +141,7 @@ def _counterexample(theorem: Theorem, result: Result, command: str) -> dict[str,
     violated = [c for c in result.conclusions if c.verdict is FAILS]
     checked = [h for h in result.hypotheses if h.verdict is not None]
     assert all(h.verdict is HOLDS for h in checked)
-    kinds = {q.evidence for q in result.quantities} - {Evidence.PROOF}
-    weak = any(kind.value in line.note for kind in kinds for line in (*violated, *checked))
+    weak = any(_is_weak(result, line) for line in (*violated, *checked))
     return {
         "hypotheses": [_said(h) for h in checked],
         "violated": [_said(c) for c in violated],

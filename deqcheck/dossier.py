@@ -35,7 +35,8 @@ def _tried(theorem: Theorem, show: Progress, pool: Pool) -> dict[str, Any]:
 
     def strike(case: attack.Case) -> dict[str, Any]:
         show(f"{theorem.key}: {case.name}")
-        unfinished = {"case": case.name, "outcome": f"not finished within {STRIKE:g} s", "counterexample": None}
+        told = f"not finished within {STRIKE:g} s"
+        unfinished = {"case": case.name, "outcome": told, "counterexample": None, "held": None}
         return pool.call(attack.strike, theorem.key, case, seconds=STRIKE) or unfinished
 
     def law() -> list[dict[str, Any]]:
@@ -61,11 +62,19 @@ def _joined(theorem: Theorem, found: dict[str, Any], tried: dict[str, Any]) -> d
     certified = any(c.get("certified", True) for c in known)
     return {
         **found,
-        "satisfiability": {**found["satisfiability"], "scaling": scaling_law},
+        "satisfiability": {**_satisfiable(found["satisfiability"], strikes), "scaling": scaling_law},
         "attacks": [{"case": s["case"], "outcome": s["outcome"]} for s in strikes],
         "counterexamples": known,
         "verdict": "false" if certified else found["verdict"],
     }
+
+
+def _satisfiable(found: dict[str, Any], strikes: list[dict[str, Any]]) -> dict[str, Any]:
+    """Where the solvers leave it open, an instance on which every hypothesis is proved settles it."""
+    held = next((s["held"] for s in strikes if s["held"]), None)
+    if found["status"] != "UNKNOWN" or held is None:
+        return found
+    return {**found, "status": "SATISFIABLE", "method": f"an instance on which all of them are proved: {held}"}
 
 
 @cache

@@ -70,7 +70,7 @@ def laws(key: str) -> list[dict[str, Any]]:
     """Every law of one theorem; none where the paper has no initialisation to scale."""
     theorem = library.theorem(key)
     growth = theorem.growth
-    if growth is None:
+    if growth is None or ":" in key:  # a variant inherits the growth of the print, and adds no law of the paper
         return []
     return [
         law.document()

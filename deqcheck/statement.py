@@ -370,10 +370,10 @@ def _validate(theorem: Theorem) -> None:
         formula(reference.text, reference.value, known)
     sources: set[str] = set()
     # What is assumed in words may return as a fact, in the form in which the proof uses it.
-    for premise in (*(h for h in theorem.hypotheses if not h.assumed), *theorem.facts):
-        if premise.id in sources:
-            refuse(f"two premises are called {premise.id}")
-        sources.add(premise.id)
+    for name in (*(h.id for h in theorem.hypotheses if not h.assumed), *(f.id for f in theorem.facts)):
+        if name in sources:
+            refuse(f"two premises are called {name}")
+        sources.add(name)
     sources |= {h.id for h in theorem.hypotheses}
     for step in theorem.proof:
         if step.id in sources:

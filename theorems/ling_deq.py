@@ -27,6 +27,7 @@ from deqcheck.quantities import ling as q
 from deqcheck.statement import (
     Conclusion,
     Fact,
+    Growth,
     Hypothesis,
     Quantity,
     Rate,
@@ -564,6 +565,16 @@ def _condition_1(factor: int) -> tuple[Hypothesis, ...]:
     )
 
 
+HALF = Rational(1, 2)
+GROWTH = Growth(
+    {lam0: (1, 0), nU: (HALF, 0), XF: (0, HALF), r0: (0, HALF)},
+    width={"samples": "5", "dim": "20"},
+    samples={"width": "1600", "dim": "100"},
+    widths=(200, 400, 800, 1600),
+    counts=(3, 6, 12, 24),
+    text="Assumptions 1 and 2: λ₀ grows as m and ‖U‖ as √m, ‖W‖ and ‖a‖ stay; orthogonal inputs of one norm",
+)
+
 LING_GD = Theorem(
     key="ling-gd",
     title="gradient descent trains a vanilla DEQ to zero loss at a linear rate",
@@ -601,6 +612,7 @@ LING_GD = Theorem(
     never="No width helps: by (15), λ₀ ≤ ‖Z‖_F²/n ≤ c_a²‖X‖_F²/n, so (9) forces ‖a(0)‖ + δ ≤ (1 − ρ̄_w)/(2√n) < 1/2, "
     "while the a of Assumption 1 has norm close to 1.",
     settings=("eta", "delta"),
+    growth=GROWTH,
     quick={"width": "200", "samples": "10", "dim": "20"},
 )
 

@@ -56,9 +56,9 @@ def holds_at(relation: Relational, point: Point) -> bool | None:
 
 def is_witness(problem: Problem, point: Point) -> bool:
     """Whether every premise holds and the claim fails at `point`, in exact arithmetic."""
-    if any(holds_at(premise, point) is not True for premise in problem.premises):
+    if problem.claim is not None and holds_at(problem.claim, point) is not False:
         return False
-    return problem.claim is None or holds_at(problem.claim, point) is False
+    return all(holds_at(premise, point) is True for premise in problem.premises)
 
 
 def difference(relation: Relational) -> Expr:

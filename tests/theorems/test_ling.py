@@ -357,6 +357,7 @@ def test_a_unit_near_zero_has_no_proved_pattern() -> None:
 EXPECTED = {
     "ling-gd": Outcome.DOES_NOT_APPLY,
     "ling-gd:repaired": Outcome.DOES_NOT_APPLY,
+    "ling-gd:sharp": Outcome.APPLIES,
     "ling-gradient": Outcome.APPLIES,
     "ling-norm": Outcome.COUNTEREXAMPLE,
     "ling-norm:repaired": Outcome.APPLIES,
