@@ -266,6 +266,8 @@ class Theorem:
 
     def plain(self, expr: sympy.Basic) -> str:
         """One line of unicode, for tables and messages."""
+        if isinstance(expr, sympy.Eq):
+            return f"{self.plain(expr.lhs)} = {self.plain(expr.rhs)}"
         marks = self._marks(expr)
         line = str(expr.xreplace(marks))
         for python, paper in ((">=", "≥"), ("<=", "≤"), ("**", "^"), ("*", " ")):

@@ -1,4 +1,4 @@
-"""Scaling laws: exponents follow from those of the quantities, measurements confirm them, and a wrong law is not confirmed."""
+"""Scaling laws: predicted from the exponents of the quantities, confirmed by measurements; a wrong law is not."""
 
 from __future__ import annotations
 

@@ -608,7 +608,7 @@ LING_GD = Theorem(
         "I − ηG and the strict form of (ii).",
     ),
     flaw="with the printed 4 in (9) the last step of the proof fails (λ₀ − 4C₂ ≥ λ₀/2 needs λ₀ ≥ 8C₂), so the "
-    "print does not prove the rate. ling-gd:repaired has the 8.",
+    "print does not prove the rate. It survives by another argument (the steps “other”); ling-gd:repaired has the 8.",
     never="No width helps: by (15), λ₀ ≤ ‖Z‖_F²/n ≤ c_a²‖X‖_F²/n, so (9) forces ‖a(0)‖ + δ ≤ (1 − ρ̄_w)/(2√n) < 1/2, "
     "while the a of Assumption 1 has norm close to 1.",
     settings=("eta", "delta"),

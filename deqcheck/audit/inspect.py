@@ -209,7 +209,7 @@ def _use(pool: Pool, theorem: Theorem, hypothesis: Hypothesis, steps: Sequence[S
     if proved(None):
         return HypothesisUse(hypothesis.id, used_by, True, idle=True)
     factor = Rational(1)
-    if _scalable(hypothesis.claim):
+    if _scalable(theorem, hypothesis.claim):
         for k in range(1, HARDEST + 1):
             if not proved(_weighted(hypothesis.claim, Rational(1, 2**k))):
                 break
@@ -217,9 +217,10 @@ def _use(pool: Pool, theorem: Theorem, hypothesis: Hypothesis, steps: Sequence[S
     return HypothesisUse(hypothesis.id, used_by, True, idle=False, factor=factor)
 
 
-def _scalable(claim: Relational) -> bool:
-    """Whether a multiple of the smaller side says something: not for a sign."""
-    return bool(claim.lhs != 0 and claim.rhs != 0)
+def _scalable(theorem: Theorem, claim: Relational) -> bool:
+    """Whether a multiple of the smaller side says something: not for a sign, nor for a tolerance of ours."""
+    tolerances = {s for s, c in theorem.chosen.items() if c.rule is Rule.FIXED}
+    return bool(claim.lhs != 0 and claim.rhs != 0 and not claim.free_symbols & tolerances)
 
 
 def _weighted(claim: Relational, t: Rational) -> Relational:

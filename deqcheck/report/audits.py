@@ -183,6 +183,8 @@ def _rows(d: Document) -> list[str]:
             repair = f"{s['fix']}" if s["fix"] else (f"`{d['repaired']}`" if d["repaired"] else "")
             rows.append(_row(f"`{key}` {s['id']}", f"{kind}: {s['claim']}. {s['text']}", _at(s["witness"]), repair))
     repair = f"`{d['repaired']}`" if d["repaired"] else ""
+    if d["flaw"]:
+        rows.append(_row(f"`{key}`", f"the print cannot be relied on: {d['flaw']}", "", repair))
     for label, text in remarks(d):
         if label in ("attacks", "repaired", "sharp") or (label == "hypotheses" and not text.startswith("vacuous")):
             continue
