@@ -1,4 +1,4 @@
-"""Attacks: what is false falls and can be repeated from one line, what is true survives, a planted falsehood is seen."""
+"""Attacks: what is false falls and can be repeated from one line; what is true survives; a planted falsehood falls."""
 
 from __future__ import annotations
 
