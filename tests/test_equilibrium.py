@@ -240,6 +240,7 @@ def test_samples_of_very_different_size_are_all_solved(monkeypatch: pytest.Monke
     sizes = (1e-200, 1e-30, 1.0, 1e30, 1e200)
     scaled = Equation(e.M, e.c * torch.tensor(sizes, dtype=torch.float64)[:, None], contraction=0.9)
     plain = auto.solve(e).Z
+    assert float(auto.solve(Equation(e.M, e.c * 1e-310, contraction=0.9)).Z.max()) > 0
     for large in (10**12, 0):
         monkeypatch.setattr(auto, "LARGE", large)
         solution = auto.solve(scaled)
@@ -247,6 +248,19 @@ def test_samples_of_very_different_size_are_all_solved(monkeypatch: pytest.Monke
         assert "after" not in solution.method
         for k, size in enumerate(sizes):
             torch.testing.assert_close(found[k] / size, plain[k], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-318, 1e-310, 1e166, 1e300])
+@pytest.mark.parametrize("q", [0.5, 0.999])
+def test_numbers_at_the_ends_of_the_range(size: float, q: float) -> None:
+    """What is computed is the equilibrium times the size, but for what cannot be held."""
+    e = contraction(q, n=3, m=6)
+    scaled = Equation(e.M, e.c * size, contraction=q)
+    unit = scaled.c.to(torch.float64) / size  # the rounded right-hand side, at size one
+    found = auto.solve(scaled)
+    assert "after" not in found.method
+    expected = truth(Equation(e.M, unit))
+    assert float((found.Z / size - expected).abs().max()) <= max(1e-9, 2 * 5e-324 / size)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])

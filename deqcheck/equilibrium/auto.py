@@ -31,6 +31,8 @@ SLOW_CONTRACTION = 0.7
 """Above this contraction Picard may need hundreds of products where Anderson needs tens."""
 DIAGONAL = 0.95
 """A diagonal of M up to this is worth solving for; closer to 1 the quotient 1 / (1 - d) is large."""
+EXTREME = 1e100
+"""A sample larger than this, or smaller than one over it, is scaled."""
 NEWTON_WORK = 10**12
 """Multiplications that a last resort to Newton may take per round: a quarter of a minute or so."""
 Attempt = Callable[[Equation, Tensor | None, float], Solution]
@@ -40,6 +42,37 @@ def solve(equation: Equation, start: Tensor | None = None, tolerance: float = 1e
     """z = phi(z M + c) with every sample's relative residual at most `tolerance` (or at the rounding floor)."""
     if not equation.finite:
         raise NotConverged("an equation with entries that are not finite", ())
+    exponents = _exponents(equation)
+    if exponents is None:
+        return _solve(equation, start, tolerance)
+    c = _times_power(equation.c, -exponents)
+    guess = c if start is equation.c or start is None else _times_power(start, -exponents)
+    found = _solve(replace(equation, c=c), guess, tolerance)
+    return replace(found, Z=_times_power(found.Z, exponents))
+
+
+def _exponents(equation: Equation) -> Tensor | None:
+    """e with |c_i| about 2^e_i, where some sample is so large or small that its squares overflow or lose digits.
+
+    z = phi(z M + c) is homogeneous: a sample times a power of two has its equilibrium times that power, exactly, up to
+    what falls below the smallest number on the way back. None: no sample needs it.
+    """
+    if equation.low is not None or equation.c.numel() == 0:
+        return None
+    top = equation.c.abs().amax(dim=1)
+    plain = (top == 0) | ((top > 1 / EXTREME) & (top < EXTREME))
+    if bool(plain.all()):
+        return None
+    return torch.where(plain, torch.zeros_like(top, dtype=torch.int32), torch.frexp(top).exponent)[:, None]
+
+
+def _times_power(x: Tensor, exponents: Tensor) -> Tensor:
+    """x 2^e row by row; in two steps, because 2^e alone may not be a number."""
+    half = exponents // 2
+    return torch.ldexp(torch.ldexp(x, half), exponents - half)
+
+
+def _solve(equation: Equation, start: Tensor | None, tolerance: float) -> Solution:
     failures: list[NotConverged] = []
     for attempt in _attempts(equation, start):
         try:

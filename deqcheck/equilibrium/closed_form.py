@@ -62,7 +62,8 @@ def solve(
 ) -> Solution:
     """Solve the linear system, check by one layer, and refine up to `limit` times where rounding was large.
 
-    The result is a guess like any other and is verified later; `start` is not needed.
+    The result is a guess like any other and is verified later; `start` is not needed. The history holds the
+    refinements only: a direct solution has none.
     """
     equation, _ = of(equation, start)
     Z = linear(equation)
@@ -72,10 +73,10 @@ def solve(
         each = equation.relative(image - Z, image)
         residuals.append(float(each.max()) if each.numel() else 0.0)
         if equation.converged(residuals, Z, each, tolerance, 1):
-            return Solution(Z, "closed form", tuple(residuals), each, (count, 0))
+            return Solution(Z, "closed form", tuple(residuals[1:]), each, (count, 0))
         # One layer of refinement damps what rounding left in all but the stiffest direction.
         Z = image
     floor = 64 * equation.floor(Z)
     if bool((each <= torch.clamp(floor, min=tolerance)).all()):
-        return Solution(Z, "closed form", tuple(residuals), each, (count, 0))
+        return Solution(Z, "closed form", tuple(residuals[1:]), each, (count, 0))
     raise NotConverged("the closed form", tuple(residuals), Z)

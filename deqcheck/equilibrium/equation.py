@@ -29,6 +29,8 @@ from torch import Tensor
 
 from deqcheck.models.relu import ReluImplicit
 
+HONEST = 1e-3
+"""A residual above this is not excused by the rounding of ordinary numbers."""
 Phi = Literal["relu", "identity"] | Tensor
 """The activation: relu, none, or a fixed pattern of zeros and ones with the shape of c."""
 
@@ -101,11 +103,16 @@ class Equation:
         return float(self.M.norm())
 
     def floor(self, Z: Tensor) -> Tensor:
-        """Per sample, the relative residual that rounding alone can leave: about u (||M||_F |z| + |c|) / |z|."""
-        u = torch.finfo(self.c.dtype).eps
+        """Per sample, the relative residual that rounding alone can leave: about u (||M||_F |z| + |c|) / |z|.
+
+        Where numbers are so small that they lose digits, every product may be off by the smallest of them.
+        """
+        kind = torch.finfo(self.c.dtype)
         base = row_norm(Z)
-        noise = u * (self.frobenius * base + torch.minimum(row_norm(self.c), base))
-        return torch.where(base > 0, noise / base, torch.zeros_like(base))
+        noise = kind.eps * (self.frobenius * base + torch.minimum(row_norm(self.c), base))
+        lost = kind.smallest_normal * kind.eps * self.M.shape[0] ** 1.5
+        each = (noise / base).clamp_(max=HONEST) + lost / base
+        return torch.where(base > 0, each, torch.zeros_like(base))
 
     def converged(self, residuals: list[float], Z: Tensor, each: Tensor, tolerance: float, window: int = 10) -> bool:
         """Whether every sample meets the tolerance, or is left with rounding and has stopped improving."""
@@ -113,7 +120,7 @@ class Equation:
             return True
         if len(residuals) <= window or not residuals[-1] >= 0.7 * min(residuals[:-window]):
             return False
-        floor = 4 * self.floor(Z).clamp_(max=1e-3)
+        floor = 4 * self.floor(Z)
         return bool((each <= torch.clamp(floor, min=tolerance)).all())
 
     @cached_property
