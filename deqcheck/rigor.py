@@ -34,10 +34,22 @@ def relative_error(k: int) -> Enclosure:
     return Enclosure.exact(ku / (1 - ku))
 
 
+PLAIN = 200
+"""Entries up to 2^200, the largest of them above 2^-201, are squared and added as they are."""
+
+
+def largest(x: Tensor) -> float:
+    """max |x|, exactly; NaN or infinite where an entry is."""
+    if not x.numel():
+        return 0.0
+    low, high = (float(end) for end in torch.aminmax(x))  # one pass, no copy; NaN in both where there is one
+    return high if math.isnan(high) else max(-low, high)
+
+
 def _scale(x: Tensor) -> int:
     """e with max|x| in [2^(e-1), 2^e): dividing by 2^e is exact but for entries that underflow."""
-    largest = float(x.abs().max()) if x.numel() else 0.0
-    return math.frexp(largest)[1] if math.isfinite(largest) and largest > 0 else 0
+    top = largest(x)
+    return math.frexp(top)[1] if math.isfinite(top) and top > 0 else 0
 
 
 def _ldexp(x: Tensor, exponent: int) -> Tensor:
@@ -58,7 +70,7 @@ def _untrusted(x: Tensor) -> bool:
     if x.dtype != torch.float64:
         raise TypeError(f"certified numerics are for float64, not {x.dtype}")
     probe = torch.full((1,), 2.0**-1070, dtype=torch.float64, device=x.device)
-    return float((probe * 2.0**1000).sum()) == 0 or not bool(torch.isfinite(x).all())
+    return float((probe * 2.0**1000).sum()) == 0 or not math.isfinite(largest(x))
 
 
 def frobenius(x: Tensor) -> Enclosure:
@@ -68,10 +80,12 @@ def frobenius(x: Tensor) -> Enclosure:
     rows = x.reshape(x.shape[0], -1) if x.dim() > 1 else x.reshape(1, -1)
     if _untrusted(x):
         return Enclosure.between(0, math.inf)
-    if not bool((rows != 0).any()):
-        return Enclosure.exact(0)
     e = _scale(rows)
-    squares = (_ldexp(rows, -e) ** 2).sum(dim=1)
+    if e == 0 and largest(rows) == 0:
+        return Enclosure.exact(0)
+    if abs(e) <= PLAIN:
+        e = 0
+    squares = (rows if e == 0 else _ldexp(rows, -e)).square().sum(dim=1)
     total = math.fsum(squares.tolist()) if bool(torch.isfinite(squares).all()) else math.nan
     error = relative_error(rows.shape[1] + 4)
     square = Enclosure.exact(total) * Enclosure.between(1 - error, 1 + 2 * error)
@@ -80,9 +94,9 @@ def frobenius(x: Tensor) -> Enclosure:
 
 def _absolute_sums(x: Tensor, dim: int) -> Enclosure:
     """An enclosure of [0, max of the absolute row or column sums]; its upper end is the norm bound."""
-    largest = float(x.abs().sum(dim=dim).max())
+    top = float(torch.linalg.vector_norm(x, 1, dim=dim).max())
     k = x.shape[dim]
-    return Enclosure.from_zero(Enclosure.exact(largest) * (1 + relative_error(k + 3)) + k * TINY)
+    return Enclosure.from_zero(Enclosure.exact(top) * (1 + relative_error(k + 3)) + k * TINY)
 
 
 def mixed_bound(x: Tensor) -> Enclosure:
@@ -99,11 +113,13 @@ def product_error(x: Tensor, y: Tensor) -> Enclosure:
     if x.numel() == 0 or y.numel() == 0:
         return Enclosure.exact(0)
     y = y.reshape(k, -1)
-    fx, fy = frobenius(x), frobenius(y)
-    magnitude = (fx * fy).minimum(fx * mixed_bound(y)).minimum(mixed_bound(x) * fy)
+    gram = y.data_ptr() == x.data_ptr() and y.shape == x.T.shape and y.stride() == x.T.stride()
+    fx, mx = frobenius(x), mixed_bound(x)
+    fy, my = (fx, mx) if gram else (frobenius(y), mixed_bound(y))
+    magnitude = (fx * fy).minimum(fx * my).minimum(mx * fy)
     if (magnitude < 2**1023) is not HOLDS:
         return Enclosure.from_zero(math.inf)
-    underflow = k * TINY * (2 + Enclosure.exact(float(x.abs().max())) + float(y.abs().max()))
+    underflow = k * TINY * (2 + Enclosure.exact(largest(x)) + largest(y))
     entries = Enclosure.exact(x.shape[0] * y.shape[1]).sqrt()
     return Enclosure.from_zero(magnitude * relative_error(k + 3) + underflow * entries)
 
