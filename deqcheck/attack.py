@@ -59,6 +59,10 @@ OWN: Mapping[str, tuple[Case, ...]] = {
         Case("no output", {"init": "zero-output"}),
         Case("no output, weak W", {"init": "zero-output", "sigma2": "1e-6"}),
         Case("no output, one sample", {"init": "zero-output", "samples": "1", "sigma2": "1e-6"}),
+        Case(
+            "no output, one sample, a wide layer",
+            {"init": "zero-output", "width": "2000", "samples": "1", "dim": "1", "sigma2": "1e-4"},
+        ),
     ),
     "mondeq": (
         Case("one input, no output, m = 1/10", {**BARE, "m": "0.1"}),
