@@ -89,13 +89,15 @@ def detail(document: Document) -> RenderableType:
 
 def remarks(document: Document) -> list[tuple[str, str]]:
     """What there is to say beside the steps, worst first: a label and a sentence each."""
-    found = [("counterexample", instance(c)) for c in document["counterexamples"]]
+    found = [("broken by", instance(c)) for c in document["counterexamples"]]
+    by_hand = next((c["text"] for c in document["counterexamples"] if c.get("command") and c["text"]), None)
+    if by_hand:
+        found.append(("by hand", by_hand))
     hypotheses = document["hypotheses"]
     for h in hypotheses:
-        if h["sufficient"] is False:
-            enough = f"; they follow from {h['needed']}" if h.get("needed") else ""
-            found.append((h["id"], f"does not carry what the steps citing it need{enough}"))
-        elif h.get("factor") not in (None, "1"):
+        if h["sufficient"] is False and h.get("needed"):
+            found.append((h["id"], f"does not carry what the steps citing it need; they follow from {h['needed']}"))
+        elif h["sufficient"] and h.get("factor") not in (None, "1"):
             found.append((h["id"], f"the steps citing it need only {h['needed']}"))
     idle = [h["id"] for h in hypotheses if h["idle"]]
     if idle:
@@ -121,12 +123,11 @@ def remarks(document: Document) -> list[tuple[str, str]]:
 
 def instance(c: Document) -> str:
     """A counterexample in a sentence, with the command that shows it."""
-    said = str(c["text"])
-    if c.get("command"):
-        grade = "certified" if c["certified"] else "estimated from samples"
-        broken = listed([v["id"] for v in c["violated"]])
-        said = f"every hypothesis holds and {broken} fails ({grade}): {c['command']}" + (f" ({said})" if said else "")
-    return said
+    if not c.get("command"):
+        return str(c["text"])
+    grade = "certified" if c["certified"] else "estimated from samples"
+    broken = listed([v["id"] for v in c["violated"]])
+    return f"every hypothesis holds and {broken} fails ({grade}): {c['command']}"
 
 
 def law(x: Document) -> str:
@@ -188,7 +189,7 @@ def _rows(d: Document) -> list[str]:
     for label, text in remarks(d):
         if label in ("attacks", "repaired", "sharp") or (label == "hypotheses" and not text.startswith("vacuous")):
             continue
-        if label == "counterexample":
+        if label == "broken by":
             # The many instances of one failure are one finding.
             if not any(row.startswith(f"| `{key}` | counterexample") for row in rows):
                 rows.append(_row(f"`{key}`", "counterexample", text, repair))
