@@ -3,9 +3,10 @@
     python benchmarks/equilibrium.py [--quick] [--json FILE] [--threads K] [--clock wall|cpu] [--repeats R] [--case X]
 
 Both sides solve the same equation in float64 until every sample has a relative residual |f(z) - z| / |f(z)| of at most
-1e-12, from zero, in one run on one machine, turn by turn; times are medians, ratios medians of the ratios of each turn. torchdeq is represented by the fastest of
-its solvers (fixed point, Anderson, Broyden, each in several settings) that reaches the residual. A residual that is
-missed, by either side, is shown. Exit code 1 where a target is missed.
+1e-12, from zero, in one run on one machine, turn by turn. Times are medians; the ratio is the median of the ratios of
+each turn. torchdeq is represented by the fastest of its solvers (fixed point, Anderson, Broyden, each in several
+settings) that reaches the residual. A residual that is missed, by either side, is shown. Exit code 1 where a target is
+missed.
 
 Needs torchdeq: pip install -e .[bench]
 """
